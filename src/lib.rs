@@ -1,0 +1,3 @@
+//! forkcast forecasts what an agent orchestration will cost, fork or fresh, before it runs.
+
+pub mod units;

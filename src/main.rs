@@ -1,0 +1,2 @@
+//! The `forkcast` program.
+fn main() {}

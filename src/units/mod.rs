@@ -1,0 +1,17 @@
+//! Quantities: integer tokens, money and simulated time, with parsing and printing.
+//!
+//! Everything that is counted is an integer (semantics T1): tokens, picodollars, microseconds.
+//! A sum of them does not depend on its order, so results are the same at any thread count.
+//! Floats appear only where something is estimated or drawn, and never here.
+//!
+//! Reading order: [`tokens`], [`money`], [`time`], [`parse`].
+
+mod money;
+mod parse;
+mod time;
+mod tokens;
+
+pub use money::{Money, PricePerToken};
+pub use parse::{UnitError, parse_duration, parse_money, parse_price, parse_speed, parse_tokens};
+pub use time::{SimDuration, SimTime};
+pub use tokens::Tokens;
