@@ -12,6 +12,7 @@ mod time;
 mod tokens;
 
 pub use money::{Money, PricePerToken};
+pub(crate) use parse::NumberOrText;
 pub use parse::{UnitError, parse_duration, parse_money, parse_price, parse_speed, parse_tokens};
 pub use time::{SimDuration, SimTime};
 pub use tokens::Tokens;
