@@ -185,6 +185,11 @@ impl NumberOrText {
         deserializer.deserialize_any(NumberOrTextVisitor(expected))
     }
 
+    /// Returns the number or text as it was written.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
     /// Converts the text with one of this module's parsers.
     pub(crate) fn convert<T, E: de::Error>(
         self,

@@ -1,0 +1,34 @@
+//! One row per request.
+
+use crate::cache::{Breakpoint, PrefixId, Split};
+use crate::ledger::Role;
+use crate::units::{Money, SimTime, Tokens};
+
+/// One request of a run: when, by whom, what it read and wrote, what it cost.
+#[derive(Clone, Debug)]
+pub struct RequestRecord {
+    /// Number of the agent: 0 is `main`, 1 is `a1`.
+    pub agent: u32,
+    /// On whose behalf it was made.
+    pub role: Role,
+    /// Number of the model in the run's plan.
+    pub model: usize,
+    /// Whether it was paid before the run began and only its cache entries count.
+    pub is_paid: bool,
+    /// When it started.
+    pub start: SimTime,
+    /// When its response began.
+    pub first_token: SimTime,
+    /// When its response ended.
+    pub end: SimTime,
+    /// Its whole prompt.
+    pub prompt: PrefixId,
+    /// Its breakpoints, in prompt order.
+    pub breakpoints: Vec<Breakpoint>,
+    /// The parts of its prompt.
+    pub split: Split,
+    /// Its output.
+    pub output: Tokens,
+    /// What it cost.
+    pub cost: Money,
+}

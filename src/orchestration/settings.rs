@@ -1,0 +1,266 @@
+//! Settings of the simulated system: the `[session]`, `[fanout]`, `[wrappers]`, `[fork]` and
+//! `[limits]` tables of a scenario.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::units::{SimDuration, Tokens};
+use crate::workload::Distribution;
+
+/// The parent, as it stands when it delegates (semantics D7).
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Session {
+    /// Model of the main session, a name of the price book.
+    pub model: String,
+    /// Prompt of the parent's last request, in tokens; left out: a cold session, whose first
+    /// request is simulated and billed.
+    pub context: Option<Tokens>,
+    /// Whether entries live at all breakpoints of that prompt, their clock started `age` ago;
+    /// `false`: none, tools and system included.
+    pub warm: bool,
+    /// Time since that request started.
+    pub age: SimDuration,
+    /// Prompt of a cold session, in tokens.
+    pub prompt: Tokens,
+    /// Output of the parent after receipts, notices and results, in tokens.
+    pub answer: Distribution<Tokens>,
+    /// Who pays: decides the lifetime of entries where `cache.ttl` is left out (P 4.1).
+    pub billing: Billing,
+}
+
+impl Default for Session {
+    fn default() -> Session {
+        Session {
+            model: "claude-opus-5".to_owned(),
+            context: None,
+            warm: true,
+            age: SimDuration::ZERO,
+            prompt: Tokens::ZERO,
+            answer: Distribution::constant(0.0),
+            billing: Billing::Api,
+        }
+    }
+}
+
+/// Who pays for the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Billing {
+    /// Inside a subscription's usage: entries of the main session live one hour.
+    Plan,
+    /// Usage credits: five minutes everywhere.
+    Credits,
+    /// An API key: five minutes everywhere.
+    Api,
+}
+
+/// How the parent spreads its tasks.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Fanout {
+    /// Number of tasks, 1 to 100,000.
+    pub tasks: u32,
+    /// Who does a task.
+    pub agent: AgentKind,
+    /// Model of the children: `inherit` or a name of the price book. A fork always runs on the
+    /// parent's.
+    pub model: String,
+    /// Most children at once, at least 1; left out: all. The rest queue (semantics D6).
+    pub max_parallel: Option<u32>,
+    /// Where tasks above `max_parallel` wait.
+    pub queue: Queue,
+    /// Whether the parent goes on while children run; else it waits for their results.
+    pub background: bool,
+    /// When the children of one message start.
+    pub launch: Launch,
+    /// Whether completion notices that are pending together share one request (semantics D8).
+    pub notices: Notices,
+    /// Tool call in the parent, in tokens; left out: that of `wrappers` for the kind.
+    pub call: Option<Tokens>,
+    /// Launch receipt of a background child, in tokens; left out: that of `wrappers`.
+    pub receipt: Option<Tokens>,
+    /// What wraps a foreground child's report, in tokens; left out: that of `wrappers`.
+    pub result: Option<Tokens>,
+    /// What wraps a background child's report, in tokens; left out: that of `wrappers`.
+    pub notice: Option<Tokens>,
+    /// Text of a refused launch, in tokens; left out: that of `wrappers`.
+    pub refusal: Option<Tokens>,
+}
+
+impl Default for Fanout {
+    fn default() -> Fanout {
+        Fanout {
+            tasks: 1,
+            agent: AgentKind::Fresh,
+            model: "inherit".to_owned(),
+            max_parallel: None,
+            queue: Queue::Harness,
+            background: true,
+            launch: Launch::Together,
+            notices: Notices::OneByOne,
+            call: None,
+            receipt: None,
+            result: None,
+            notice: None,
+            refusal: None,
+        }
+    }
+}
+
+/// Who does a task (semantics 6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentKind {
+    /// A child with its own tools, system prompt and context.
+    Fresh,
+    /// A child that keeps the parent's whole prompt.
+    Fork,
+    /// A read-only child with a smaller start-up context.
+    Explore,
+    /// A planning child.
+    Plan,
+    /// The parent itself, task after task.
+    Inline,
+}
+
+impl AgentKind {
+    /// Returns the name used in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            AgentKind::Fresh => "fresh",
+            AgentKind::Fork => "fork",
+            AgentKind::Explore => "explore",
+            AgentKind::Plan => "plan",
+            AgentKind::Inline => "inline",
+        }
+    }
+}
+
+/// Where tasks above `max_parallel` wait (semantics D6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Queue {
+    /// All calls stand in one message; the next child starts when a slot is free.
+    Harness,
+    /// The parent makes the next call in its turn after a completion.
+    Parent,
+}
+
+/// When the children of one message start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Launch {
+    /// All at once.
+    Together,
+    /// One after another, at this interval.
+    Staggered(SimDuration),
+    /// The first alone; the others when its response begins, or after this time at most.
+    HoldFirst(SimDuration),
+    /// After a minimal request, billed to main, has made this part of their prompt readable.
+    Prewarm(Prewarm),
+}
+
+/// Which part of the children's prompt is warmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Prewarm {
+    /// Tools and system prompt.
+    System,
+    /// The project context too.
+    Project,
+    /// All that the children share: in forks the parent's whole prompt.
+    Shared,
+}
+
+/// How completion notices enter the parent (semantics D8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Notices {
+    /// One request each.
+    OneByOne,
+    /// All that are pending when the parent's next request starts go in together.
+    Batched,
+}
+
+/// What wraps calls and reports in the parent, by kind of child.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Wrappers {
+    /// Fresh children.
+    pub fresh: Wrapper,
+    /// Forks.
+    pub fork: Wrapper,
+    /// Explore children.
+    pub explore: Wrapper,
+    /// Plan children.
+    pub plan: Wrapper,
+}
+
+/// Sizes of what wraps one call and its report (C23).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Wrapper {
+    /// Tool call, in tokens.
+    pub call: Tokens,
+    /// Launch receipt of a background child, in tokens.
+    pub receipt: Tokens,
+    /// Around a foreground child's report, in tokens.
+    pub result: Tokens,
+    /// Around a background child's report, in tokens.
+    pub notice: Tokens,
+    /// Once before the notices of one request, in tokens.
+    pub notices_lead: Tokens,
+    /// Text of a refused launch, in tokens.
+    pub refusal: Tokens,
+}
+
+/// What a fork appends to the parent's prompt (semantics D3).
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Fork {
+    /// Which calls of the parent's message a fork carries.
+    pub tail: ForkTail,
+    /// A call in the tail, in tokens.
+    pub call: Tokens,
+    /// The placeholder result of a call, in tokens.
+    pub placeholder: Tokens,
+    /// The directive of one fork, in tokens.
+    pub directive: Tokens,
+    /// Sets `directive` alone and the other two to 0.
+    pub tail_tokens: Option<Tokens>,
+}
+
+impl Default for Fork {
+    fn default() -> Fork {
+        Fork {
+            tail: ForkTail::OwnCall,
+            call: Tokens::ZERO,
+            placeholder: Tokens::ZERO,
+            directive: Tokens::ZERO,
+            tail_tokens: None,
+        }
+    }
+}
+
+/// Which calls a fork carries (semantics D3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ForkTail {
+    /// Its own only (2.1.260 and 2.1.332; C9).
+    OwnCall,
+    /// All calls of the message with identical placeholders (the 2.1.117 guide).
+    AllCalls,
+}
+
+/// Limits of the product: they refuse or make wait (semantics D5, L4).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// Children running at once; a launch above it is refused and its task dropped. Left out: no
+    /// limit.
+    pub concurrency: Option<u32>,
+    /// Tool calls of one message that run at once, foreground children included; the rest wait.
+    /// Left out: no limit.
+    pub tools: Option<u32>,
+}

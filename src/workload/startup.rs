@@ -1,0 +1,55 @@
+//! What agents start with, and the notes the client adds: the `[startup.KIND]` tables.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::units::Tokens;
+
+/// Start-up contexts by kind of agent.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Startups {
+    /// The main session.
+    pub main: Startup,
+    /// A general-purpose child.
+    pub fresh: Startup,
+    /// An Explore child.
+    pub explore: Startup,
+    /// A Plan child.
+    pub plan: Startup,
+}
+
+/// Start-up context of one kind of agent, in prompt order: tools, identity, system, project, then
+/// the prompt, then the listing.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Startup {
+    /// Tool definitions, in tokens.
+    pub tools: Tokens,
+    /// First block of the system prompt, in tokens.
+    pub identity: Tokens,
+    /// Rest of the system prompt, in tokens.
+    pub system: Tokens,
+    /// Project context (memory files, environment) before the prompt, in tokens.
+    pub project: Tokens,
+    /// Listings of agents and skills after the prompt, in tokens.
+    pub listing: Tokens,
+    /// System notes after tool results.
+    pub notes: Notes,
+    /// Tools that an agent of this kind lacks in the background, in tokens (C22).
+    pub background_withholds: Tokens,
+    /// By how much the tools shrink in a session that can fork, in tokens (C22).
+    pub fork_withholds: Tokens,
+    /// By how much the tools shrink where entries live one hour, in tokens (C22).
+    pub one_hour_withholds: Tokens,
+}
+
+/// Small system notes that the client appends after tool results (C20, C23).
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Notes {
+    /// After the first result, in tokens.
+    pub first: Tokens,
+    /// After each later result, in tokens.
+    pub each: Tokens,
+}
