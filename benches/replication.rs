@@ -1,1 +1,3 @@
+//! Time of one replication.
+
 fn main() {}

@@ -1,10 +1,15 @@
 //! Money: whole picodollars.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Mul, Neg, Sub};
 
-use crate::units::Tokens;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::units::parse::{NumberOrText, parse_money, parse_price};
+use crate::units::{Ratio, Tokens};
 
 const PICODOLLARS_PER_DOLLAR: i128 = 1_000_000_000_000;
 
@@ -12,6 +17,8 @@ const PICODOLLARS_PER_DOLLAR: i128 = 1_000_000_000_000;
 ///
 /// A price per token is a whole number of picodollars whenever the price per million tokens has at
 /// most six decimals, so a bill is an exact sum of integers (semantics T1).
+///
+/// In files: US dollars as a number or a string, `5` or `"$0.15"`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Money(i128);
 
@@ -83,6 +90,9 @@ impl fmt::Display for Money {
 /// A price of one token in whole picodollars.
 ///
 /// $1 per million tokens is 1,000,000 picodollars per token.
+///
+/// In files: US dollars per million tokens as a number or a string, `6.25` or `"$6.25/MTok"`.
+/// Range: 0 to [`PricePerToken::MAX`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PricePerToken(u64);
 
@@ -110,6 +120,17 @@ impl PricePerToken {
     pub fn min(self, other: PricePerToken) -> PricePerToken {
         PricePerToken(self.0.min(other.0))
     }
+
+    /// Returns the price times all of `factors` at once, or `None` where that is not a whole number
+    /// of picodollars per token or above [`PricePerToken::MAX`].
+    pub fn scaled(self, factors: [Ratio; 2]) -> Option<PricePerToken> {
+        let one = u128::from(Ratio::ONE.millionths());
+        let [first, second] = factors.map(|factor| u128::from(factor.millionths()));
+        let product = u128::from(self.0).checked_mul(first)?.checked_mul(second)?;
+        let price = product / (one * one);
+        let exact = product.is_multiple_of(one * one);
+        (exact && price <= u128::from(PricePerToken::MAX.0)).then_some(PricePerToken(price as u64))
+    }
 }
 
 impl Mul<Tokens> for PricePerToken {
@@ -127,6 +148,62 @@ impl fmt::Display for PricePerToken {
     }
 }
 
+impl<'de> Deserialize<'de> for Money {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Money, D::Error> {
+        NumberOrText::read(deserializer, "an amount of US dollars such as 5 or \"$0.15\"")?
+            .convert(parse_money)
+    }
+}
+
+impl Serialize for Money {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.as_usd())
+    }
+}
+
+impl JsonSchema for Money {
+    fn schema_name() -> Cow<'static, str> {
+        "Money".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "An amount of US dollars: 5, \"$0.15\".",
+            "anyOf": [
+                { "type": "number", "minimum": 0 },
+                { "type": "string", "pattern": "^\\$?[0-9][0-9_]*(\\.[0-9]+)?$" }
+            ]
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for PricePerToken {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PricePerToken, D::Error> {
+        NumberOrText::read(deserializer, "US dollars per million tokens such as 6.25")?
+            .convert(parse_price)
+    }
+}
+
+impl Serialize for PricePerToken {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.as_usd_per_mtok())
+    }
+}
+
+impl JsonSchema for PricePerToken {
+    fn schema_name() -> Cow<'static, str> {
+        "PricePerToken".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "US dollars per million tokens: 6.25, \"$6.25/MTok\".",
+            "anyOf": [
+                { "type": "number", "minimum": 0, "maximum": 1_000_000 },
+                { "type": "string", "pattern": "^\\$?[0-9][0-9_]*(\\.[0-9]+)?(/MTok)?$" }
+            ]
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,5 +215,16 @@ mod tests {
         assert_eq!(bill.to_string(), "$0.778875");
         assert_eq!((-bill).to_string(), "-$0.778875");
         assert_eq!(Money::ZERO.to_string(), "$0.00");
+    }
+
+    #[test]
+    fn factors_are_exact_or_refused() {
+        let (half, tenth_more) =
+            (Ratio::from_millionths(500_000), Ratio::from_millionths(1_100_000));
+        let price = PricePerToken::from_picodollars;
+        // 5 x 0.5 is no whole number; 5 x 0.5 x 1.1 neither; 20 x 0.5 x 1.1 = 11.
+        assert_eq!(price(20).scaled([half, tenth_more]), Some(price(11)));
+        assert_eq!(price(5).scaled([half, Ratio::ONE]), None);
+        assert_eq!(PricePerToken::MAX.scaled([tenth_more, Ratio::ONE]), None);
     }
 }

@@ -6,7 +6,7 @@ use serde::Deserializer;
 use serde::de::{self, Visitor};
 use thiserror::Error;
 
-use crate::units::{Money, PricePerToken, SimDuration, Tokens};
+use crate::units::{Date, Money, PricePerToken, Ratio, SimDuration, Tokens};
 
 /// Why a text is not a quantity. Each message names the value and what is accepted.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -114,6 +114,37 @@ pub fn parse_money(text: &str) -> Result<Money, UnitError> {
         return Err(error());
     }
     Ok(Money::from_picodollars(picodollars as i128))
+}
+
+/// Parses a factor: `0.5`, `1.1`.
+///
+/// # Errors
+/// When the text is no number, negative, finer than a millionth, or above [`Ratio::MAX`].
+pub fn parse_ratio(text: &str) -> Result<Ratio, UnitError> {
+    const EXPECTED: &str =
+        "a factor; write a number from 0 to 1,000 with at most six decimals: 0.5 or 1.1";
+    let error = || UnitError::new(text, EXPECTED);
+    let millionths = scaled(text.trim(), 1_000_000).ok_or_else(error)?;
+    if millionths > u128::from(Ratio::MAX.millionths()) {
+        return Err(error());
+    }
+    Ok(Ratio::from_millionths(millionths as u64))
+}
+
+/// Parses a day: `2026-10-07`.
+///
+/// # Errors
+/// When the text is not written year-month-day or the calendar has no such day.
+pub fn parse_date(text: &str) -> Result<Date, UnitError> {
+    let error = || UnitError::new(text, "a date; write year-month-day: \"2026-10-07\"");
+    let parts: Vec<&str> = text.trim().split('-').collect();
+    let [year, month, day] = parts[..] else { return Err(error()) };
+    let numeral = |part: &str, width: usize| {
+        let plain = part.len() == width && part.bytes().all(|b| b.is_ascii_digit());
+        plain.then(|| part.parse::<u16>().ok()).flatten()
+    };
+    let date = || Date::new(numeral(year, 4)?, numeral(month, 2)? as u8, numeral(day, 2)? as u8);
+    date().ok_or_else(error)
 }
 
 /// Parses a speed of output, `68` or `68 tokens/s`, to nanoseconds per token.
@@ -260,6 +291,8 @@ mod tests {
         assert_eq!(parse_price("6.25"), Ok(PricePerToken::from_picodollars(6_250_000)));
         assert_eq!(parse_price("$0.01/MTok"), Ok(PricePerToken::from_picodollars(10_000)));
         assert!(parse_price("0.0000001").is_err());
+        assert_eq!(parse_ratio("1.1"), Ok(Ratio::from_millionths(1_100_000)));
+        assert!(parse_ratio("1000.1").is_err());
         assert_eq!(parse_money("$0.15"), Ok(Money::from_picodollars(150_000_000_000)));
     }
 
