@@ -1,3 +1,4 @@
 //! forkcast forecasts what an agent orchestration will cost, fork or fresh, before it runs.
 
+pub mod des;
 pub mod units;
