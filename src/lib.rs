@@ -2,3 +2,4 @@
 
 pub mod des;
 pub mod units;
+pub mod workload;
