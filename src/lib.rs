@@ -1,6 +1,9 @@
 //! forkcast forecasts what an agent orchestration will cost, fork or fresh, before it runs.
 
 pub mod cache;
+pub mod des;
 pub mod ledger;
+pub mod orchestration;
 pub mod pricing;
 pub mod units;
+pub mod workload;

@@ -19,8 +19,9 @@ pub struct CachePolicy {
     pub enabled: bool,
     /// Where breakpoints stand, in prompt order; at most four (semantics E1, E10).
     pub breakpoints: Vec<BreakpointName>,
-    /// Lifetime of written entries, for all agents or by role (semantics E6).
-    pub ttl: TtlPolicy,
+    /// Lifetime of written entries, for all agents or by role (semantics E6); left out: by
+    /// `session.billing` (P 4.1).
+    pub ttl: Option<TtlPolicy>,
     /// Interval of minimal requests that keep entries alive while an agent waits, or `off`
     /// (semantics L5).
     pub keep_alive: KeepAlive,
@@ -53,7 +54,7 @@ impl Default for CachePolicy {
                 BreakpointName::System,
                 BreakpointName::End,
             ],
-            ttl: TtlPolicy::default(),
+            ttl: None,
             keep_alive: KeepAlive::Off,
             lookback: 20,
             minimum: None,

@@ -11,6 +11,11 @@ use crate::cache::Ttl;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PrefixId(pub(crate) u32);
 
+impl PrefixId {
+    /// The first prefix that a tree makes: a place holder until there is a better one.
+    pub(crate) const FIRST: PrefixId = PrefixId(0);
+}
+
 /// What a block is, as far as caching cares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockKind {

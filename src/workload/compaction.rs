@@ -69,7 +69,8 @@ impl Compaction {
         }
         let window = self.window.or(window);
         let default = window.map(|window| {
-            let reserve = max_output.map_or(ANSWER_RESERVE_MAX, Tokens::get).min(ANSWER_RESERVE_MAX);
+            let reserve =
+                max_output.map_or(ANSWER_RESERVE_MAX, Tokens::get).min(ANSWER_RESERVE_MAX);
             window.saturating_sub(Tokens::new(reserve + MARGIN))
         });
         let explicit = match self.trigger {

@@ -72,18 +72,19 @@ impl<'de> Deserialize<'de> for FirstToken {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<FirstToken, D::Error> {
         const KEYS: [&str; 3] = ["base", "per_1k_new", "per_1k_context"];
         let value = toml::Value::deserialize(deserializer)?;
-        let is_regression = value
-            .as_table()
-            .is_some_and(|table| KEYS.iter().any(|key| table.contains_key(*key)));
+        let is_regression =
+            value.as_table().is_some_and(|table| KEYS.iter().any(|key| table.contains_key(*key)));
         if is_regression {
-            Regression::deserialize(value).map(FirstToken::Regression).map_err(plain)
+            Regression::deserialize(value)
+                .map(FirstToken::Regression)
+                .map_err(|error| plain(&error))
         } else {
-            Distribution::deserialize(value).map(FirstToken::Drawn).map_err(plain)
+            Distribution::deserialize(value).map(FirstToken::Drawn).map_err(|error| plain(&error))
         }
     }
 }
 
-fn plain<E: Error>(error: toml::de::Error) -> E {
+fn plain<E: Error>(error: &toml::de::Error) -> E {
     E::custom(error.message())
 }
 
@@ -152,9 +153,6 @@ mod tests {
         // 1.17 s + 0.085 s x 16.184 + 0.015 s x 16.184 = 2.7884 s.
         let size = Tokens::new(16_184);
         assert_eq!(Regression::default().time(size, size), SimDuration::from_micros(2_788_400));
-        assert_eq!(
-            Speed::default().time(Tokens::new(100)),
-            SimDuration::from_micros(1_480_000)
-        );
+        assert_eq!(Speed::default().time(Tokens::new(100)), SimDuration::from_micros(1_480_000));
     }
 }

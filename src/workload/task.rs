@@ -58,10 +58,7 @@ pub struct Rediscovery {
 
 impl Default for Rediscovery {
     fn default() -> Rediscovery {
-        Rediscovery {
-            tokens: Distribution::constant(0.0),
-            iterations: Distribution::constant(0.0),
-        }
+        Rediscovery { tokens: Distribution::constant(0.0), iterations: Distribution::constant(0.0) }
     }
 }
 

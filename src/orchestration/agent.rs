@@ -1,0 +1,149 @@
+//! The state of one agent.
+
+use crate::cache::{BlockKind, Expected, LastPrompt, PrefixId};
+use crate::orchestration::event::Event;
+use crate::orchestration::outcome::AgentBill;
+use crate::units::{SimTime, Tokens};
+
+/// What an agent is about to send, or is waiting for the response of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Activity {
+    /// Nothing.
+    Idle,
+    /// An iteration of a task.
+    Iterate,
+    /// A turn of the parent: its first prompt, receipts, notices or results.
+    Turn(Turn),
+    /// The summary request before what it had been about to send.
+    Compact(Turn),
+    /// The summary request before an iteration.
+    CompactIteration,
+}
+
+/// Why the parent sends a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// The prompt of a cold session.
+    Prompt,
+    /// The receipts of background launches, or refusals.
+    Receipts,
+    /// Completion notices.
+    Notices,
+    /// The results of foreground children.
+    Results,
+}
+
+/// A block that enters the prompt with the next request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Added {
+    pub(super) tokens: Tokens,
+    pub(super) kind: BlockKind,
+}
+
+/// Prefixes of an agent's start-up context, where breakpoints stand.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Base {
+    pub(super) root: PrefixId,
+    pub(super) tools: PrefixId,
+    pub(super) identity: PrefixId,
+    pub(super) system: PrefixId,
+    pub(super) project: PrefixId,
+}
+
+impl Base {
+    pub(super) const EMPTY: Base = {
+        let none = PrefixId::FIRST;
+        Base { root: none, tools: none, identity: none, system: none, project: none }
+    };
+}
+
+/// One agent: `main` or a child.
+#[derive(Clone, Debug)]
+pub(super) struct Agent {
+    pub(super) event: Event,
+    pub(super) activity: Activity,
+    /// Number of its model in the plan.
+    pub(super) model: usize,
+    pub(super) base: Base,
+    /// After the last block that all forks of the message share.
+    pub(super) before_directive: Option<PrefixId>,
+    /// The prompt of its last request, to which `added` comes.
+    pub(super) prompt: PrefixId,
+    pub(super) added: Vec<Added>,
+    pub(super) last: Option<LastPrompt>,
+    pub(super) last_start: SimTime,
+    /// The newest output of its own in `prompt`, before which a compaction marks its last
+    /// breakpoint (semantics K2).
+    pub(super) last_output: PrefixId,
+    pub(super) inherited: Tokens,
+    pub(super) expected: Expected,
+    pub(super) task: u32,
+    pub(super) iteration: u32,
+    pub(super) iterations: u32,
+    /// Leading iterations in which a fresh agent finds out again what the parent knew.
+    pub(super) rediscovery: u32,
+    pub(super) rediscovery_tokens: u64,
+    pub(super) has_notes: bool,
+    /// Requests made, of which each draws from its own place in the agent's streams.
+    pub(super) requests: u64,
+    /// Requests since the last compaction, and compactions that followed each other at once.
+    pub(super) since_compaction: u32,
+    pub(super) compactions_in_row: u32,
+    /// When a waiting agent goes on; `NEVER` if it is woken.
+    pub(super) resume_at: SimTime,
+    /// Output of the request in flight.
+    pub(super) output: Tokens,
+    pub(super) report: Tokens,
+    pub(super) bill: AgentBill,
+}
+
+impl Agent {
+    pub(super) fn new() -> Agent {
+        Agent {
+            event: Event::RequestStart,
+            activity: Activity::Idle,
+            model: 0,
+            base: Base::EMPTY,
+            before_directive: None,
+            prompt: PrefixId::FIRST,
+            added: Vec::new(),
+            last: None,
+            last_start: SimTime::ZERO,
+            last_output: PrefixId::FIRST,
+            inherited: Tokens::ZERO,
+            expected: Expected::Nothing,
+            task: 0,
+            iteration: 0,
+            iterations: 0,
+            rediscovery: 0,
+            rediscovery_tokens: 0,
+            has_notes: false,
+            requests: 0,
+            since_compaction: 0,
+            compactions_in_row: 0,
+            resume_at: SimTime::NEVER,
+            output: Tokens::ZERO,
+            report: Tokens::ZERO,
+            bill: AgentBill::default(),
+        }
+    }
+
+    /// Makes the agent new again and keeps its memory.
+    pub(super) fn reset(&mut self) {
+        let mut added = std::mem::take(&mut self.added);
+        added.clear();
+        *self = Agent { added, ..Agent::new() };
+    }
+
+    /// Lets a block enter the prompt with the next request; empty blocks do not exist.
+    pub(super) fn add(&mut self, tokens: Tokens, kind: BlockKind) {
+        if !tokens.is_zero() {
+            self.added.push(Added { tokens, kind });
+        }
+    }
+
+    /// Returns the tokens that enter with the next request.
+    pub(super) fn added_tokens(&self) -> Tokens {
+        self.added.iter().map(|added| added.tokens).sum()
+    }
+}

@@ -1,0 +1,372 @@
+//! Children: launching, iterating, coming to an end (semantics 5 and 6).
+
+use crate::cache::{BlockKind, PrefixId};
+use crate::ledger::Role;
+use crate::orchestration::agent::{Activity, Base};
+use crate::orchestration::event::{Event, EventClass};
+use crate::orchestration::request::Outgoing;
+use crate::orchestration::system::{MAIN, Purpose, System};
+use crate::orchestration::{AgentKind, Launch, Prewarm};
+use crate::units::{SimTime, Tokens};
+use crate::workload::PrefixChange;
+
+/// The calls of one message of the parent, as far as they have not ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Batch {
+    /// When the calls were made.
+    pub(super) start: SimTime,
+    /// Calls that were accepted.
+    pub(super) calls: u32,
+    /// Children of it that have started.
+    pub(super) started: u32,
+    /// Children of it that have ended.
+    pub(super) ended: u32,
+    /// First of its children.
+    pub(super) first_agent: usize,
+    /// When held children may start, as far as that is known.
+    pub(super) release: SimTime,
+    /// The parent's prompt that forks of this message keep.
+    pub(super) fork_base: PrefixId,
+    /// The same with all calls and placeholders, where forks carry them.
+    pub(super) fork_shared: PrefixId,
+}
+
+impl Default for Batch {
+    fn default() -> Batch {
+        Batch {
+            start: SimTime::ZERO,
+            calls: 0,
+            started: 0,
+            ended: 0,
+            first_agent: 1,
+            release: SimTime::ZERO,
+            fork_base: PrefixId::FIRST,
+            fork_shared: PrefixId::FIRST,
+        }
+    }
+}
+
+impl System {
+    /// Opens the launches of one message.
+    pub(super) fn open_batch(&mut self, now: SimTime, calls: u32) {
+        let base = self.agents[MAIN].prompt;
+        self.batch = Batch {
+            start: now,
+            calls,
+            started: 0,
+            ended: 0,
+            first_agent: self.record.launches.started as usize + 1,
+            release: now,
+            fork_base: base,
+            fork_shared: base,
+        };
+        if self.plan.kind == AgentKind::Fork && self.plan.all_calls() {
+            self.batch.fork_shared = self.append_all_calls(base, calls);
+        }
+        match self.plan.launch {
+            Launch::Together | Launch::Staggered(_) => {}
+            Launch::HoldFirst(longest) => self.batch.release = now + longest,
+            Launch::Prewarm(part) => self.batch.release = self.prewarm(now, part),
+        }
+        self.launch_ready(now);
+    }
+
+    /// All calls of the message, each with the same placeholder (semantics D3).
+    fn append_all_calls(&mut self, base: PrefixId, calls: u32) -> PrefixId {
+        let (call, placeholder) = (self.plan.fork.call, self.plan.fork.placeholder);
+        let mut shared = base;
+        for _ in 0..calls {
+            shared = self.append(shared, call, BlockKind::ToolUse, false);
+        }
+        for _ in 0..calls {
+            shared = self.append(shared, placeholder, BlockKind::ToolResult, false);
+        }
+        shared
+    }
+
+    /// Makes a prefix of the children readable and returns when it is (semantics L5).
+    fn prewarm(&mut self, now: SimTime, part: Prewarm) -> SimTime {
+        let is_fork = self.plan.kind == AgentKind::Fork;
+        let base = if is_fork { self.agents[MAIN].base } else { self.child_base() };
+        let prompt = match part {
+            Prewarm::System => base.system,
+            Prewarm::Shared if is_fork => self.batch.fork_shared,
+            Prewarm::Project | Prewarm::Shared => base.project,
+        };
+        if prompt == base.root {
+            return now;
+        }
+        let own = self.outgoing(MAIN, Role::Prewarm, Tokens::ZERO);
+        let until = |at: PrefixId| if self.is_within(at, prompt) { at } else { prompt };
+        let base = Base {
+            identity: until(base.identity),
+            system: until(base.system),
+            project: until(base.project),
+            ..base
+        };
+        let ttl = self.plan.role_ttl(false);
+        let (last, bill) = (self.agents[MAIN].last, self.agents[MAIN].bill.last_request);
+        let (last_start, expected) = (self.agents[MAIN].last_start, self.agents[MAIN].expected);
+        self.agents[MAIN].last = if is_fork { last } else { None };
+        let model = self.child_model();
+        let out = Outgoing { prompt, end: prompt, base, model, ttl, ..own };
+        let (first_token, _) = self.send(MAIN, now, &out);
+        let main = &mut self.agents[MAIN];
+        (main.last, main.last_start, main.expected) = (last, last_start, expected);
+        main.bill.last_request = bill;
+        first_token
+    }
+
+    fn is_within(&self, at: PrefixId, prompt: PrefixId) -> bool {
+        self.cache.tree().starts_with(prompt, at)
+    }
+
+    /// Starts children while there are free slots and they may start.
+    pub(super) fn launch_ready(&mut self, now: SimTime) {
+        while self.batch.started < self.batch.calls && self.parent.running < self.plan.slots {
+            let earliest = self.earliest_start();
+            if earliest > now {
+                let class = self.launch_class();
+                self.events.schedule(self.launcher(), earliest, class as u8);
+                return;
+            }
+            self.start_child(now, earliest);
+        }
+    }
+
+    pub(super) fn on_launch(&mut self, now: SimTime) {
+        self.launch_ready(now);
+    }
+
+    /// When the next child may start, slots apart.
+    fn earliest_start(&self) -> SimTime {
+        let batch = &self.batch;
+        match self.plan.launch {
+            Launch::Together => batch.start,
+            Launch::Staggered(interval) => {
+                let micros = interval.as_micros().saturating_mul(i64::from(batch.started));
+                batch.start + crate::units::SimDuration::from_micros(micros)
+            }
+            Launch::HoldFirst(_) if batch.started == 0 => batch.start,
+            Launch::HoldFirst(_) | Launch::Prewarm(_) => batch.release,
+        }
+    }
+
+    fn launch_class(&self) -> EventClass {
+        match self.plan.launch {
+            Launch::Together | Launch::Staggered(_) => EventClass::Start,
+            Launch::HoldFirst(_) if self.batch.started == 0 => EventClass::Start,
+            Launch::HoldFirst(_) | Launch::Prewarm(_) => EventClass::HeldStart,
+        }
+    }
+
+    fn start_child(&mut self, now: SimTime, earliest: SimTime) {
+        let class = self.launch_class();
+        self.record.launches.started += 1;
+        self.record.wait += now.since(earliest);
+        self.batch.started += 1;
+        self.parent.running += 1;
+        let slot = self.record.launches.started as usize;
+        let task = self.parent.next_task;
+        self.parent.next_task += 1;
+        self.begin_task(slot, task);
+        if self.plan.kind == AgentKind::Fork {
+            self.make_fork(slot);
+        } else {
+            self.make_fresh(slot, task);
+        }
+        self.schedule(slot, now, Event::RequestStart, class);
+    }
+
+    /// Draws how long a task is and makes the agent ready for its first iteration.
+    pub(super) fn begin_task(&mut self, slot: usize, task: u32) {
+        let counter = u64::from(task);
+        let per_task = |purpose| (self.stream(0, purpose), counter);
+        let (stream, at) = per_task(Purpose::Iterations);
+        let iterations = self.plan.work.iterations.sample_count_at_least_one(stream, at);
+        let (stream, at) = per_task(Purpose::Report);
+        let report = self.plan.work.report.sample_tokens(stream, at);
+        let mut rediscovery = (0, 0);
+        if matches!(self.plan.kind, AgentKind::Fresh | AgentKind::Explore | AgentKind::Plan) {
+            let (stream, at) = per_task(Purpose::RediscoveryIterations);
+            let extra = self.plan.work.rediscovery_iterations.sample(stream, at);
+            let (stream, at) = per_task(Purpose::RediscoveryTokens);
+            let tokens = self.plan.work.rediscovery_tokens.sample_tokens(stream, at);
+            rediscovery = ((extra + 0.5) as u32, tokens.get());
+        }
+        let agent = &mut self.agents[slot];
+        agent.activity = Activity::Iterate;
+        agent.task = task;
+        agent.iteration = 0;
+        agent.report = report;
+        (agent.rediscovery, agent.rediscovery_tokens) = rediscovery;
+        agent.iterations = iterations + agent.rediscovery;
+    }
+
+    fn make_fork(&mut self, slot: usize) {
+        let fork = &self.plan.fork;
+        let (call, placeholder, directive) = (fork.call, fork.placeholder, fork.directive);
+        let shared = self.batch.fork_shared;
+        let mut prompt = shared;
+        if !self.plan.all_calls() {
+            prompt = self.append(prompt, call, BlockKind::ToolUse, false);
+            prompt = self.append(prompt, placeholder, BlockKind::ToolResult, false);
+        }
+        let inherited = self.cache.tree().tokens(self.batch.fork_base);
+        let base = self.agents[MAIN].base;
+        let agent = &mut self.agents[slot];
+        agent.base = base;
+        agent.inherited = inherited;
+        agent.before_directive = Some(shared);
+        agent.last_output = shared;
+        agent.prompt = self.batch.fork_base;
+        let prompt = self.append(prompt, directive, BlockKind::UserText, false);
+        self.agents[slot].prompt = prompt;
+    }
+
+    fn make_fresh(&mut self, slot: usize, task: u32) {
+        let base = self.child_base();
+        let stream = self.stream(0, Purpose::Prompt);
+        let tokens = self.plan.work.prompt.sample_tokens(stream, u64::from(task));
+        let listing = self.plan.child.listing;
+        let prompt = self.append(base.project, tokens, BlockKind::UserText, false);
+        let prompt = self.append(prompt, listing, BlockKind::System, true);
+        let model = self.child_model();
+        let agent = &mut self.agents[slot];
+        agent.model = model;
+        agent.base = base;
+        agent.prompt = prompt;
+        agent.last_output = prompt;
+    }
+
+    fn child_base(&mut self) -> Base {
+        if let Some(base) = self.child_base {
+            return base;
+        }
+        let startup = self.plan.child.clone();
+        let model = self.child_model();
+        let base = self.append_base(model, &startup);
+        self.child_base = Some(base);
+        base
+    }
+
+    /// A fork runs on the parent's model (semantics D3).
+    fn child_model(&self) -> usize {
+        match self.plan.kind {
+            AgentKind::Fork | AgentKind::Inline => 0,
+            AgentKind::Fresh | AgentKind::Explore | AgentKind::Plan => 1,
+        }
+    }
+
+    pub(super) fn send_iteration(&mut self, slot: usize, now: SimTime) {
+        self.flush(slot);
+        self.change_prefix(slot);
+        let agent = &self.agents[slot];
+        let entity = 1 + u64::from(agent.task);
+        let (own, again) = (agent.iteration, agent.iteration < agent.rediscovery);
+        let counter = u64::from(if again { own } else { own - agent.rediscovery });
+        let (output, first_token) = if again {
+            (Purpose::RediscoveryOutput, Purpose::RediscoveryFirstToken)
+        } else {
+            (Purpose::Output, Purpose::FirstToken)
+        };
+        let output = if own + 1 == agent.iterations {
+            agent.report
+        } else {
+            self.plan.work.output.sample_tokens(self.stream(entity, output), counter)
+        };
+        let role = if slot == MAIN { Role::Main } else { Role::Subagent };
+        let mut out = self.outgoing(slot, role, output);
+        out.draw = (entity, first_token, counter);
+        let begun = self.send_and_wait(slot, now, &out);
+        self.count_since_compaction(slot);
+        if slot == self.batch.first_agent && own == 0 {
+            self.release_held(begun);
+        }
+    }
+
+    /// The first response has begun: those held for it start now (semantics E7).
+    fn release_held(&mut self, begun: SimTime) {
+        if matches!(self.plan.launch, Launch::HoldFirst(_)) && begun < self.batch.release {
+            self.batch.release = begun;
+            if self.events.is_pending(self.launcher()) {
+                let class = EventClass::HeldStart;
+                self.events.schedule(self.launcher(), begun, class as u8);
+            }
+        }
+    }
+
+    pub(super) fn end_iteration(&mut self, slot: usize, now: SimTime) {
+        let agent = &self.agents[slot];
+        let own = agent.iteration;
+        if own + 1 == agent.iterations {
+            self.end_task(slot, now);
+            return;
+        }
+        let entity = 1 + u64::from(agent.task);
+        let again = own < agent.rediscovery;
+        let counter = u64::from(if again { own } else { own - agent.rediscovery });
+        let (result, time) = if again {
+            (share(agent.rediscovery_tokens, agent.rediscovery, own), Purpose::RediscoveryToolTime)
+        } else {
+            let stream = self.stream(entity, Purpose::ToolResult);
+            (self.plan.work.tool_result.sample_tokens(stream, counter), Purpose::ToolTime)
+        };
+        let time = self.plan.work.tool_time.sample_duration(self.stream(entity, time), counter);
+        let notes = if slot == MAIN { &self.plan.main.notes } else { &self.plan.child.notes };
+        let note = if self.agents[slot].has_notes { notes.each } else { notes.first };
+        let agent = &mut self.agents[slot];
+        agent.has_notes = true;
+        agent.iteration += 1;
+        let output = agent.output;
+        agent.add(output, BlockKind::ToolUse);
+        agent.add(result, BlockKind::ToolResult);
+        agent.add(note, BlockKind::System);
+        self.wait_until(slot, now, now + time);
+    }
+
+    fn end_task(&mut self, slot: usize, now: SimTime) {
+        if slot == MAIN {
+            self.end_inline_task(now);
+            return;
+        }
+        self.agents[slot].activity = Activity::Idle;
+        self.record.launches.completed += 1;
+        self.child_ended(slot, now);
+    }
+
+    /// Gives the prompt a new beginning at the level that changes before every request.
+    fn change_prefix(&mut self, slot: usize) {
+        let change = self.plan.work.prefix_change;
+        let base = self.agents[slot].base;
+        let tree = self.cache.tree();
+        let (tools, identity) = (tree.tokens(base.tools), tree.tokens(base.identity));
+        let system = tree.tokens(base.system);
+        let messages = tree.tokens(self.agents[slot].prompt) - system;
+        let mut new = base;
+        match change {
+            PrefixChange::None => return,
+            PrefixChange::Messages => {}
+            PrefixChange::System | PrefixChange::Tools => {
+                if change == PrefixChange::Tools {
+                    new.tools = self.append(base.root, tools, BlockKind::Tool, true);
+                }
+                new.identity = self.append(new.tools, identity - tools, BlockKind::System, true);
+                new.system = self.append(new.identity, system - identity, BlockKind::System, true);
+            }
+        }
+        new.project = new.system;
+        let prompt = self.append(new.system, messages, BlockKind::UserText, false);
+        let agent = &mut self.agents[slot];
+        agent.base = new;
+        agent.prompt = prompt;
+        agent.last_output = prompt;
+        agent.before_directive = None;
+    }
+}
+
+/// Part `index` of `total` spread over `parts`, the remainder over the first ones.
+fn share(total: u64, parts: u32, index: u32) -> Tokens {
+    let parts = u64::from(parts);
+    Tokens::new(total / parts + u64::from(u64::from(index) < total % parts))
+}

@@ -1,0 +1,29 @@
+//! The simulated system: a main session that delegates, its children, and the provider they ask.
+//!
+//! A [`Plan`] is a scenario made ready to run: distributions compiled, prices resolved, sizes
+//! added up. A [`System`] runs replications of it, one after another, in memory that it keeps.
+//! Nothing here can fail: what could be wrong was refused when the plan was made, and limits that
+//! a run reaches are recorded outcomes.
+//!
+//! Reading order: [`settings`](Session), [`Plan`], `event` (what happens, and in which order at
+//! one instant), `agent` (the state of one agent), `system` (the loop and the one match), then its
+//! parts: `request`, `parent`, `children`, `compaction`.
+
+mod agent;
+mod children;
+mod compaction;
+mod event;
+mod outcome;
+mod parent;
+mod plan;
+mod request;
+mod settings;
+mod system;
+
+pub use outcome::{AgentBill, Launches, Outcome, RunRecord};
+pub use plan::{ModelPlan, Plan, PlanInput};
+pub use settings::{
+    AgentKind, Billing, Fanout, Fork, ForkTail, Launch, Limits, Notices, Prewarm, Queue, Session,
+    Wrapper, Wrappers,
+};
+pub use system::System;

@@ -1,0 +1,68 @@
+//! What one replication came to.
+
+use crate::units::{Money, SimDuration, Tokens};
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Outcome {
+    /// All that was launched came to its end.
+    #[default]
+    Completed,
+    /// An agent was compacted again and again and stopped (semantics K4).
+    Thrashing,
+    /// A prompt no longer fitted into the context window (C17).
+    PromptTooLong,
+}
+
+impl Outcome {
+    /// All outcomes, in the order of results.
+    pub const ALL: [Outcome; 3] = [Outcome::Completed, Outcome::Thrashing, Outcome::PromptTooLong];
+
+    /// Returns the key used in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Outcome::Completed => "completed",
+            Outcome::Thrashing => "thrashing",
+            Outcome::PromptTooLong => "prompt_too_long",
+        }
+    }
+}
+
+/// Launches of children, each in exactly one of the later states.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Launches {
+    /// Calls that the parent made.
+    pub attempted: u32,
+    /// Children that started.
+    pub started: u32,
+    /// Calls refused because too many children ran.
+    pub refused_concurrency: u32,
+    /// Children that came to their report.
+    pub completed: u32,
+    /// Children that stopped without one.
+    pub failed: u32,
+}
+
+/// What one agent cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AgentBill {
+    /// All its requests.
+    pub cost: Money,
+    /// Their number.
+    pub requests: u64,
+    /// Size of its last request, output included (semantics A4): not a measure of cost.
+    pub last_request: Tokens,
+}
+
+/// What one replication came to, besides its bill.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunRecord {
+    /// From the first request to the last response.
+    pub makespan: SimDuration,
+    /// Time that children spent in queues, summed.
+    pub wait: SimDuration,
+    /// Launches.
+    pub launches: Launches,
+    /// How it ended.
+    pub outcome: Outcome,
+}

@@ -1,0 +1,305 @@
+//! A scenario made ready to run.
+
+use crate::cache::{BreakpointName, CachePolicy, KeepAlive, RoleTtl, TtlPolicy};
+use crate::orchestration::{
+    AgentKind, Billing, Fanout, Fork, ForkTail, Launch, Limits, Notices, Queue, Session, Wrapper,
+    Wrappers,
+};
+use crate::pricing::ModelRates;
+use crate::units::{SimDuration, Tokens};
+use crate::workload::{
+    Compaction, FirstToken, Latency, PrefixChange, Regression, Sampler, Speed, Startup, Startups,
+    TaskSettings,
+};
+
+/// The settings of which a plan is made. All are valid: the scenario has been checked.
+#[derive(Clone, Copy, Debug)]
+pub struct PlanInput<'a> {
+    /// The parent.
+    pub session: &'a Session,
+    /// How tasks are spread.
+    pub fanout: &'a Fanout,
+    /// What wraps calls and reports.
+    pub wrappers: &'a Wrappers,
+    /// What a fork appends.
+    pub fork: &'a Fork,
+    /// The product's limits.
+    pub limits: &'a Limits,
+    /// The work.
+    pub task: &'a TaskSettings,
+    /// Start-up contexts.
+    pub startup: &'a Startups,
+    /// The prompt cache.
+    pub cache: &'a CachePolicy,
+    /// Compaction.
+    pub compaction: &'a Compaction,
+    /// Response times.
+    pub latency: &'a Latency,
+    /// Name and prices of the main session's model.
+    pub main_model: (&'a str, &'a ModelRates),
+    /// Name and prices of the children's model.
+    pub child_model: (&'a str, &'a ModelRates),
+}
+
+/// One model of a plan.
+#[derive(Clone, Debug)]
+pub struct ModelPlan {
+    /// Its name.
+    pub name: String,
+    /// Its prices.
+    pub rates: ModelRates,
+    /// Shortest prefix that can be cached (semantics E2).
+    pub minimum: Tokens,
+    /// Prompt size at which a conversation is compacted (semantics K1).
+    pub trigger: Option<Tokens>,
+    /// Largest prompt.
+    pub window: Option<Tokens>,
+}
+
+/// A scenario variant made ready to run: distributions compiled, prices resolved.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub(super) kind: AgentKind,
+    pub(super) tasks: u32,
+    pub(super) slots: u32,
+    pub(super) concurrency: u32,
+    pub(super) queue: Queue,
+    pub(super) background: bool,
+    pub(super) launch: Launch,
+    pub(super) notices: Notices,
+    pub(super) wrapper: Wrapper,
+    pub(super) fork: Fork,
+    pub(super) main: Startup,
+    pub(super) child: Startup,
+    pub(super) session: Session,
+    pub(super) work: Work,
+    pub(super) cache: CachePolicy,
+    pub(super) breakpoints: Vec<BreakpointName>,
+    pub(super) ttl: TtlPolicy,
+    pub(super) keep_alive: Option<SimDuration>,
+    pub(super) compaction: Compaction,
+    pub(super) first_token: FirstTokenPlan,
+    pub(super) speed: Speed,
+    /// The main session's model, then the children's.
+    pub(super) models: [ModelPlan; 2],
+    pub(super) same_model: bool,
+}
+
+/// The task's distributions, compiled.
+#[derive(Clone, Debug)]
+pub(super) struct Work {
+    pub(super) iterations: Sampler,
+    pub(super) output: Sampler,
+    pub(super) tool_result: Sampler,
+    pub(super) tool_time: Sampler,
+    pub(super) report: Sampler,
+    pub(super) prompt: Sampler,
+    pub(super) rediscovery_tokens: Sampler,
+    pub(super) rediscovery_iterations: Sampler,
+    pub(super) answer: Sampler,
+    pub(super) prefix_change: PrefixChange,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum FirstTokenPlan {
+    Regression(Regression),
+    Drawn(Sampler),
+}
+
+impl Plan {
+    /// Makes a plan.
+    pub fn new(input: &PlanInput<'_>) -> Plan {
+        let fanout = input.fanout;
+        let ttl = input.cache.ttl.unwrap_or_else(|| default_ttl(input.session.billing));
+        let mut slots = fanout.max_parallel.unwrap_or(fanout.tasks).min(fanout.tasks);
+        if !fanout.background {
+            slots = slots.min(input.limits.tools.unwrap_or(slots));
+        }
+        let mut breakpoints = input.cache.breakpoints.clone();
+        breakpoints.sort_unstable();
+        breakpoints.dedup();
+        if !input.cache.enabled {
+            breakpoints.clear();
+        }
+        Plan {
+            kind: fanout.agent,
+            tasks: fanout.tasks,
+            slots,
+            concurrency: input.limits.concurrency.unwrap_or(u32::MAX),
+            queue: fanout.queue,
+            background: fanout.background,
+            launch: fanout.launch,
+            notices: fanout.notices,
+            wrapper: wrapper(input),
+            fork: fork_tail(input.fork),
+            main: main_startup(input, ttl.main),
+            child: child_startup(input),
+            session: input.session.clone(),
+            work: Work::new(input),
+            cache: input.cache.clone(),
+            breakpoints,
+            ttl,
+            keep_alive: match input.cache.keep_alive {
+                KeepAlive::Off => None,
+                KeepAlive::Every(interval) => Some(interval),
+            },
+            compaction: input.compaction.clone(),
+            first_token: match &input.latency.first_token {
+                FirstToken::Regression(regression) => {
+                    FirstTokenPlan::Regression(regression.clone())
+                }
+                FirstToken::Drawn(distribution) => FirstTokenPlan::Drawn(distribution.compile()),
+            },
+            speed: input.latency.speed,
+            models: [model(input, input.main_model), model(input, input.child_model)],
+            same_model: input.main_model.0 == input.child_model.0,
+        }
+    }
+
+    /// Returns whether replications of this plan can differ.
+    pub fn is_random(&self) -> bool {
+        let work = &self.work;
+        let samplers = [
+            &work.iterations,
+            &work.output,
+            &work.tool_result,
+            &work.tool_time,
+            &work.report,
+            &work.prompt,
+            &work.rediscovery_tokens,
+            &work.rediscovery_iterations,
+            &work.answer,
+        ];
+        let latency = match &self.first_token {
+            FirstTokenPlan::Regression(_) => false,
+            FirstTokenPlan::Drawn(sampler) => draws(sampler),
+        };
+        latency
+            || samplers.into_iter().any(draws)
+            || self.cache.early_miss_probability > 0.0 && !self.breakpoints.is_empty()
+    }
+
+    /// Returns the number of tasks.
+    pub fn tasks(&self) -> u32 {
+        self.tasks
+    }
+
+    /// Returns who does the tasks.
+    pub fn kind(&self) -> AgentKind {
+        self.kind
+    }
+
+    /// Returns the main session's model, then the children's.
+    pub fn models(&self) -> &[ModelPlan; 2] {
+        &self.models
+    }
+
+    /// Returns the lifetimes of entries by role.
+    pub fn ttl(&self) -> TtlPolicy {
+        self.ttl
+    }
+}
+
+impl Work {
+    fn new(input: &PlanInput<'_>) -> Work {
+        let task = input.task;
+        Work {
+            iterations: task.iterations.compile(),
+            output: task.output.compile(),
+            tool_result: task.tool_result.compile(),
+            tool_time: task.tool_time.compile(),
+            report: task.report.compile(),
+            prompt: task.prompt.compile(),
+            rediscovery_tokens: task.rediscovery.tokens.compile(),
+            rediscovery_iterations: task.rediscovery.iterations.compile(),
+            answer: input.session.answer.compile(),
+            prefix_change: task.prefix_change,
+        }
+    }
+}
+
+fn draws(sampler: &Sampler) -> bool {
+    !matches!(sampler, Sampler::Constant(_) | Sampler::Sequence(_))
+}
+
+fn default_ttl(billing: Billing) -> TtlPolicy {
+    let long = RoleTtl { head: crate::cache::Ttl::OneHour, tail: crate::cache::Ttl::OneHour };
+    match billing {
+        Billing::Plan => TtlPolicy { main: long, subagent: RoleTtl::default() },
+        Billing::Credits | Billing::Api => TtlPolicy::default(),
+    }
+}
+
+/// The profile's wrapper for the kind of child, where the fan-out does not say otherwise.
+fn wrapper(input: &PlanInput<'_>) -> Wrapper {
+    let fanout = input.fanout;
+    let profile = match fanout.agent {
+        AgentKind::Fresh | AgentKind::Inline => &input.wrappers.fresh,
+        AgentKind::Fork => &input.wrappers.fork,
+        AgentKind::Explore => &input.wrappers.explore,
+        AgentKind::Plan => &input.wrappers.plan,
+    };
+    Wrapper {
+        call: fanout.call.unwrap_or(profile.call),
+        receipt: fanout.receipt.unwrap_or(profile.receipt),
+        result: fanout.result.unwrap_or(profile.result),
+        notice: fanout.notice.unwrap_or(profile.notice),
+        notices_lead: profile.notices_lead,
+        refusal: fanout.refusal.unwrap_or(profile.refusal),
+    }
+}
+
+fn fork_tail(fork: &Fork) -> Fork {
+    match fork.tail_tokens {
+        None => fork.clone(),
+        Some(directive) => {
+            Fork { directive, call: Tokens::ZERO, placeholder: Tokens::ZERO, ..fork.clone() }
+        }
+    }
+}
+
+fn main_startup(input: &PlanInput<'_>, ttl: RoleTtl) -> Startup {
+    let mut startup = input.startup.main.clone();
+    if input.fanout.agent == AgentKind::Fork {
+        startup.tools = startup.tools.saturating_sub(startup.fork_withholds);
+    }
+    if ttl.tail == crate::cache::Ttl::OneHour {
+        startup.tools = startup.tools.saturating_sub(startup.one_hour_withholds);
+    }
+    startup
+}
+
+fn child_startup(input: &PlanInput<'_>) -> Startup {
+    let kinds = input.startup;
+    let mut startup = match input.fanout.agent {
+        AgentKind::Fresh => kinds.fresh.clone(),
+        AgentKind::Explore => kinds.explore.clone(),
+        AgentKind::Plan => kinds.plan.clone(),
+        AgentKind::Fork | AgentKind::Inline => kinds.main.clone(),
+    };
+    let has_own_tools = !matches!(input.fanout.agent, AgentKind::Fork | AgentKind::Inline);
+    if has_own_tools && input.fanout.background {
+        startup.tools = startup.tools.saturating_sub(startup.background_withholds);
+    }
+    startup
+}
+
+fn model(input: &PlanInput<'_>, (name, rates): (&str, &ModelRates)) -> ModelPlan {
+    ModelPlan {
+        name: name.to_owned(),
+        rates: rates.clone(),
+        minimum: input.cache.minimum.unwrap_or(rates.minimum_cacheable),
+        trigger: input.compaction.trigger_tokens(rates.window, rates.max_output),
+        window: input.compaction.window.or(rates.window),
+    }
+}
+
+impl Plan {
+    pub(super) fn role_ttl(&self, is_main: bool) -> RoleTtl {
+        if is_main { self.ttl.main } else { self.ttl.subagent }
+    }
+
+    pub(super) fn all_calls(&self) -> bool {
+        self.fork.tail == ForkTail::AllCalls
+    }
+}

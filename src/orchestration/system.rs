@@ -1,0 +1,268 @@
+//! The loop: which handler an event goes to. What happens is in the handlers.
+
+use crate::cache::{BlockKind, CacheKey, PrefixId, PromptCache};
+use crate::des::{FutureEventList, RandomStream, StreamKey};
+use crate::ledger::{Bill, RequestRecord};
+use crate::orchestration::agent::{Activity, Agent, Base, Turn};
+use crate::orchestration::children::Batch;
+use crate::orchestration::event::{Event, EventClass};
+use crate::orchestration::outcome::{AgentBill, Outcome, RunRecord};
+use crate::orchestration::parent::Parent;
+use crate::orchestration::plan::Plan;
+use crate::units::{Money, SimTime, Tokens};
+use crate::workload::Startup;
+
+/// The main session's number; children follow in order of launch.
+pub(super) const MAIN: usize = 0;
+
+/// What is drawn: one random stream each (semantics X2). The numbers are part of what a seed
+/// means, so new ones go to the end.
+#[derive(Clone, Copy, Debug)]
+#[repr(u64)]
+pub(super) enum Purpose {
+    Iterations,
+    Output,
+    ToolResult,
+    ToolTime,
+    Report,
+    Prompt,
+    FirstToken,
+    RediscoveryTokens,
+    RediscoveryIterations,
+    RediscoveryOutput,
+    RediscoveryToolTime,
+    RediscoveryFirstToken,
+    Answer,
+    TurnFirstToken,
+    ExtraFirstToken,
+    EarlyMiss,
+}
+
+/// Runs replications of one plan, one after another, in memory that it keeps.
+///
+/// A replication is a function of the plan, the seed and its number (semantics X1).
+#[derive(Clone, Debug)]
+pub struct System {
+    pub(super) plan: Plan,
+    pub(super) cache: PromptCache,
+    pub(super) events: FutureEventList,
+    pub(super) agents: Vec<Agent>,
+    pub(super) parent: Parent,
+    pub(super) batch: Batch,
+    /// Start-up context that all fresh children share.
+    pub(super) child_base: Option<Base>,
+    pub(super) bill: Bill,
+    pub(super) record: RunRecord,
+    pub(super) log: Option<Vec<RequestRecord>>,
+    pub(super) first_start: SimTime,
+    pub(super) last_end: SimTime,
+    seed: u64,
+    replication: u64,
+}
+
+impl System {
+    /// Returns a system that has not run yet.
+    pub fn new(plan: Plan, seed: u64) -> System {
+        let agents = plan.tasks as usize + 1;
+        System {
+            cache: PromptCache::new(&plan.cache),
+            events: FutureEventList::new(agents + 1),
+            agents: (0..agents).map(|_| Agent::new()).collect(),
+            parent: Parent::default(),
+            batch: Batch::default(),
+            child_base: None,
+            bill: Bill::default(),
+            record: RunRecord::default(),
+            log: None,
+            first_start: SimTime::NEVER,
+            last_end: SimTime::BEGINNING,
+            seed,
+            replication: 0,
+            plan,
+        }
+    }
+
+    /// Runs one replication; its results can be read until the next one.
+    pub fn run(&mut self, replication: u64) {
+        self.reset(replication);
+        self.begin();
+        while let Some((now, slot)) = self.events.pop_next() {
+            if slot == self.launcher() {
+                self.on_launch(now);
+                continue;
+            }
+            match self.agents[slot].event {
+                Event::ResponseEnd => self.on_response_end(slot, now),
+                Event::RequestStart => self.on_request_start(slot, now),
+                Event::KeepAlive => self.on_keep_alive(slot, now),
+            }
+        }
+        self.record.makespan = self.last_end.since(self.first_start);
+        self.check_laws();
+    }
+
+    /// Runs one replication and keeps a record of each request.
+    pub fn run_logged(&mut self, replication: u64) -> Vec<RequestRecord> {
+        self.log = Some(Vec::new());
+        self.run(replication);
+        self.log.take().unwrap_or_default()
+    }
+
+    /// Returns what the last replication cost.
+    pub fn bill(&self) -> &Bill {
+        &self.bill
+    }
+
+    /// Returns how the last replication went.
+    pub fn record(&self) -> &RunRecord {
+        &self.record
+    }
+
+    /// Returns what `main` and each child of the last replication cost, in order of launch.
+    pub fn agent_bills(&self) -> impl Iterator<Item = &AgentBill> {
+        let count = self.record.launches.started as usize + 1;
+        self.agents[..count].iter().map(|agent| &agent.bill)
+    }
+
+    /// Returns the plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Returns the cache, to read the prompts that records name.
+    pub fn cache(&self) -> &PromptCache {
+        &self.cache
+    }
+
+    fn reset(&mut self, replication: u64) {
+        let used = self.record.launches.started as usize + 1;
+        for agent in &mut self.agents[..used] {
+            agent.reset();
+        }
+        self.replication = replication;
+        self.cache.clear();
+        self.events.clear();
+        self.parent.reset();
+        self.batch = Batch::default();
+        self.child_base = None;
+        self.bill = Bill::default();
+        self.record = RunRecord::default();
+        self.first_start = SimTime::NEVER;
+        self.last_end = SimTime::BEGINNING;
+    }
+
+    /// The laws every replication keeps; a breach is a bug of ours.
+    fn check_laws(&self) {
+        let bill = &self.bill;
+        assert_eq!(bill.items.iter().copied().sum::<Money>(), bill.total, "items");
+        assert_eq!(bill.roles.iter().copied().sum::<Money>(), bill.total, "roles");
+        assert_eq!(bill.causes.iter().copied().sum::<Money>(), bill.total, "causes");
+        let launches = &self.record.launches;
+        assert_eq!(
+            launches.attempted,
+            launches.started + launches.refused_concurrency,
+            "every call is started or refused"
+        );
+        assert_eq!(
+            launches.started,
+            launches.completed + launches.failed,
+            "every child ends in exactly one outcome"
+        );
+    }
+
+    /// The slot of the future event list that starts children.
+    pub(super) fn launcher(&self) -> usize {
+        self.agents.len()
+    }
+
+    /// The random stream of an entity (0 for all tasks and the parent, 1 + n for task n).
+    pub(super) fn stream(&self, entity: u64, purpose: Purpose) -> RandomStream {
+        StreamKey::new(self.seed, self.replication, entity, purpose as u64).stream()
+    }
+
+    pub(super) fn schedule(&mut self, slot: usize, time: SimTime, event: Event, class: EventClass) {
+        self.agents[slot].event = event;
+        self.events.schedule(slot, time, class as u8);
+    }
+
+    /// Appends a block; empty blocks do not exist.
+    pub(super) fn append(
+        &mut self,
+        at: PrefixId,
+        tokens: Tokens,
+        kind: BlockKind,
+        startup: bool,
+    ) -> PrefixId {
+        if tokens.is_zero() { at } else { self.cache.tree_mut().append(at, tokens, kind, startup) }
+    }
+
+    /// Appends tools, identity, system and project of a start-up context.
+    pub(super) fn append_base(&mut self, model: usize, startup: &Startup) -> Base {
+        let key = CacheKey {
+            model: if self.plan.same_model { 0 } else { model as u32 },
+            ..CacheKey::default()
+        };
+        let root = self.cache.tree_mut().root(key);
+        let tools = self.append(root, startup.tools, BlockKind::Tool, true);
+        let identity = self.append(tools, startup.identity, BlockKind::System, true);
+        let system = self.append(identity, startup.system, BlockKind::System, true);
+        let project = self.append(system, startup.project, BlockKind::UserText, true);
+        Base { root, tools, identity, system, project }
+    }
+
+    fn on_request_start(&mut self, slot: usize, now: SimTime) {
+        if self.agents[slot].activity == Activity::Turn(Turn::Notices) {
+            self.gather_notices();
+        }
+        if self.needs_compaction(slot) {
+            self.compact(slot, now);
+        } else {
+            self.proceed(slot, now);
+        }
+    }
+
+    /// Sends what the agent is about to send.
+    pub(super) fn proceed(&mut self, slot: usize, now: SimTime) {
+        if !self.fits(slot) {
+            self.stop(slot, now, Outcome::PromptTooLong);
+            return;
+        }
+        match self.agents[slot].activity {
+            Activity::Iterate => self.send_iteration(slot, now),
+            Activity::Turn(turn) => self.send_turn(turn, now),
+            Activity::Idle | Activity::Compact(_) | Activity::CompactIteration => {
+                unreachable!("an agent that starts a request has one to send")
+            }
+        }
+    }
+
+    fn on_response_end(&mut self, slot: usize, now: SimTime) {
+        match self.agents[slot].activity {
+            Activity::Iterate => self.end_iteration(slot, now),
+            Activity::Turn(turn) => self.end_turn(turn, now),
+            Activity::Compact(turn) => {
+                self.rebuild_after_compaction(slot);
+                self.agents[slot].activity = Activity::Turn(turn);
+                self.proceed(slot, now);
+            }
+            Activity::CompactIteration => {
+                self.rebuild_after_compaction(slot);
+                self.agents[slot].activity = Activity::Iterate;
+                self.proceed(slot, now);
+            }
+            Activity::Idle => unreachable!("an idle agent has no response in flight"),
+        }
+    }
+
+    /// Ends an agent that cannot go on; what it has spent stays spent.
+    pub(super) fn stop(&mut self, slot: usize, now: SimTime, outcome: Outcome) {
+        self.record.outcome = outcome;
+        self.agents[slot].activity = Activity::Idle;
+        if slot == MAIN {
+            self.parent.is_stopped = true;
+        } else {
+            self.record.launches.failed += 1;
+            self.child_ended(slot, now);
+        }
+    }
+}
