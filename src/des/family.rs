@@ -329,6 +329,7 @@ mod tests {
             Family::Lognormal { location: 1.0, sigma: 0.8 },
             Family::Weibull { shape: 1.7, scale: 4.0 },
             Family::Gamma { shape: 2.5, scale: 2.0 },
+            Family::Gamma { shape: 900.0, scale: 0.004 },
             Family::Pareto { shape: 4.0, scale: 2.0 },
             Family::Mixture(vec![
                 (0.25, Family::Exponential { mean: 3.0 }),
