@@ -3,4 +3,5 @@
 pub mod cache;
 pub mod ledger;
 pub mod pricing;
+pub mod scenario;
 pub mod units;
