@@ -1,4 +1,4 @@
-//! Settings files: layers of TOML merged into one tree in which everything knows its place.
+//! Settings files: layers of TOML merged into one tree and decoded, with every problem at once.
 //!
 //! A profile, a scenario, a variant and `--set` options are layers; the later wins. Each key and
 //! value keeps its [`Origin`], so that a problem found after merging still points into the text it
@@ -6,8 +6,10 @@
 //! the caller ([`IsSettings`]), and what is accepted is told by serde. It reads no files either;
 //! texts are handed in as [`Sources`].
 //!
-//! Reading order: [`Sources`], [`Problem`], [`Tree`], [`Layers`].
+//! Reading order: [`Sources`], [`Problem`], [`Tree`], [`Layers`], [`decode()`].
 
+mod decode;
+mod deserializer;
 mod key;
 mod layers;
 mod problem;
@@ -16,6 +18,7 @@ mod source;
 mod syntax;
 mod tree;
 
+pub use decode::decode;
 pub use key::{join_key, split_key};
 pub use layers::{IsSettings, Layers};
 pub use problem::{Origin, Problem, Problems};
