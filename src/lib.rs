@@ -5,5 +5,6 @@ pub mod des;
 pub mod ledger;
 pub mod orchestration;
 pub mod pricing;
+pub mod scenario;
 pub mod units;
 pub mod workload;
