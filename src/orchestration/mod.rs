@@ -21,7 +21,7 @@ mod settings;
 mod system;
 
 pub use outcome::{AgentBill, Launches, Outcome, RunRecord};
-pub use plan::{ModelPlan, Plan, PlanInput};
+pub use plan::{ModelPlan, Plan, PlanInput, default_ttl};
 pub use settings::{
     AgentKind, Billing, Fanout, Fork, ForkTail, Launch, Limits, Notices, Prewarm, Queue, Session,
     Wrapper, Wrappers,

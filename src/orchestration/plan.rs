@@ -222,7 +222,8 @@ fn draws(sampler: &Sampler) -> bool {
     !matches!(sampler, Sampler::Constant(_) | Sampler::Sequence(_))
 }
 
-fn default_ttl(billing: Billing) -> TtlPolicy {
+/// Lifetimes of entries where a scenario does not set them (P 4.1).
+pub fn default_ttl(billing: Billing) -> TtlPolicy {
     let long = RoleTtl { head: crate::cache::Ttl::OneHour, tail: crate::cache::Ttl::OneHour };
     match billing {
         Billing::Plan => TtlPolicy { main: long, subagent: RoleTtl::default() },

@@ -1,26 +1,35 @@
-//! Settings files: layers of TOML merged into one tree and decoded, with every problem at once.
+//! Scenario files: what they may say, and how texts become plans.
 //!
 //! A profile, a scenario, a variant and `--set` options are layers; the later wins. Each key and
 //! value keeps its [`Origin`], so that a problem found after merging still points into the text it
-//! came from. This loader knows no settings type: which tables are merged key by key is asked of
-//! the caller ([`IsSettings`]), and what is accepted is told by serde. It reads no files either;
-//! texts are handed in as [`Sources`].
+//! came from, and all problems are told at once. No files are read here; texts are handed in.
 //!
-//! Reading order: [`Sources`], [`Problem`], [`Tree`], [`Layers`], [`decode()`].
+//! Reading order: [`Scenario`] (what a file says), [`load()`] (from texts to plans), then the
+//! loader that knows no settings type: [`Sources`], [`Problem`], [`Tree`], [`Layers`],
+//! [`decode()`].
 
 mod decode;
 mod deserializer;
 mod key;
 mod layers;
+mod load;
+mod prices;
 mod problem;
 mod render;
+mod settings;
+mod shipped;
 mod source;
 mod syntax;
 mod tree;
+mod validate;
 
 pub use decode::decode;
 pub use key::{join_key, split_key};
 pub use layers::{IsSettings, Layers};
+pub use load::{LoadInput, Loaded, LoadedVariant, ReadFile, load};
+pub use prices::load_book;
 pub use problem::{Origin, Problem, Problems};
+pub use settings::{Scenario, Variant, is_settings};
+pub use shipped::{DEFAULT_PRICES, PRICE_BOOKS, PROFILES, ProfileChoice, find_profile};
 pub use source::Sources;
 pub use tree::{Entry, Node, Tree, Value};

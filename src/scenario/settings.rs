@@ -1,0 +1,126 @@
+//! The scenario file: it only composes settings that are declared beside the code they drive.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::cache::CachePolicy;
+use crate::orchestration::{Fanout, Fork, Limits, Session, Wrappers};
+use crate::workload::{Compaction, Latency, Startups, TaskSettings};
+
+/// A scenario: what is known of a session, its work, its client and its provider.
+///
+/// What a file leaves out comes from its profile, and what that leaves out from the defaults here,
+/// which are those of the profile `plain`: every size 0, no notes, wrappers or limits.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Scenario {
+    /// Version of the file format; the only one is 1.
+    pub format_version: u32,
+    /// The question the scenario answers.
+    pub title: String,
+    /// A shipped profile, such as `claude-code@2.1.260`, or the path of a profile file.
+    pub profile: String,
+    /// Prices: a shipped book, the path of one, or an inline table of models.
+    #[schemars(with = "PricesSchema")]
+    #[serde(deserialize_with = "ignore")]
+    pub prices: (),
+    /// The parent, as it stands when it delegates.
+    pub session: Session,
+    /// How the parent spreads its tasks.
+    pub fanout: Fanout,
+    /// The work itself.
+    pub task: TaskSettings,
+    /// Start-up contexts by kind of agent.
+    pub startup: Startups,
+    /// What wraps calls and reports in the parent, by kind of child.
+    pub wrappers: Wrappers,
+    /// What a fork appends to the parent's prompt.
+    pub fork: Fork,
+    /// The prompt cache.
+    pub cache: CachePolicy,
+    /// When a conversation is replaced by a summary.
+    pub compaction: Compaction,
+    /// Limits of the product.
+    pub limits: Limits,
+    /// How long responses take.
+    pub latency: Latency,
+    /// Variants to be compared, each a change to the scenario.
+    pub variant: Vec<Variant>,
+}
+
+impl Default for Scenario {
+    fn default() -> Scenario {
+        Scenario {
+            format_version: 1,
+            title: String::new(),
+            profile: "plain".to_owned(),
+            prices: (),
+            session: Session::default(),
+            fanout: Fanout::default(),
+            task: TaskSettings::default(),
+            startup: Startups::default(),
+            wrappers: Wrappers::default(),
+            fork: Fork::default(),
+            cache: CachePolicy::default(),
+            compaction: Compaction::default(),
+            limits: Limits::default(),
+            latency: Latency::default(),
+            variant: Vec::new(),
+        }
+    }
+}
+
+/// One variant of a scenario.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Variant {
+    /// Its name in results.
+    pub name: String,
+    /// What it changes: dotted keys and their values, such as `"fanout.agent" = "fork"`.
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
+    pub set: BTreeMap<String, toml::Value>,
+}
+
+/// Prices in a schema: a name, a path or a table of models.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "describes prices in the schema; they are read on their own")]
+enum PricesSchema {
+    /// A shipped book or the path of one.
+    Book(String),
+    /// Models with their prices, by id.
+    Models(BTreeMap<String, crate::pricing::Model>),
+}
+
+/// Prices have been taken out and read on their own before a scenario is decoded.
+fn ignore<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
+    serde::de::IgnoredAny::deserialize(deserializer).map(|_| ())
+}
+
+/// Tells which dotted paths are tables of settings, merged key by key; all other tables are one
+/// value.
+pub fn is_settings(path: &str) -> bool {
+    let parts: Vec<&str> = path.split('.').collect();
+    matches!(
+        parts.as_slice(),
+        ["" | "session"
+            | "fanout"
+            | "task"
+            | "startup"
+            | "wrappers"
+            | "fork"
+            | "cache"
+            | "compaction"
+            | "limits"
+            | "latency"
+            | "prices"]
+            | ["task", "rediscovery"]
+            | ["startup" | "wrappers" | "prices", _]
+            | ["startup", _, "notes"]
+            | ["cache", "ttl"]
+            | ["cache", "ttl", _]
+            | ["latency", "first_token"]
+    )
+}

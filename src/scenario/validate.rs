@@ -1,0 +1,146 @@
+//! Checks that look at more than one key, after decoding.
+
+use crate::cache::KeepAlive;
+use crate::orchestration::{AgentKind, Fanout, Queue};
+use crate::scenario::{Problem, Scenario, Tree};
+use crate::units::SimDuration;
+use crate::workload::{Distribution, FirstToken, Quantity};
+
+/// Most tasks of a fan-out.
+const TASKS_MAX: u32 = 100_000;
+/// Most iterations of a task.
+const ITERATIONS_MAX: f64 = 100_000.0;
+/// Shortest keep-alive interval: shorter ones would only flood the run with requests.
+const KEEP_ALIVE_MIN: SimDuration = SimDuration::from_seconds(1);
+
+/// Returns all problems of settings that are well-formed one by one.
+pub(super) fn check(scenario: &Scenario, tree: &Tree) -> Vec<Problem> {
+    let mut found: Vec<(&str, String)> = Vec::new();
+    if scenario.format_version != 1 {
+        let version = scenario.format_version;
+        found.push(("format_version", format!("{version} is not a known version; write 1")));
+    }
+    check_fanout(&scenario.fanout, &mut found);
+    check_task(scenario, &mut found);
+    check_cache(scenario, &mut found);
+    check_session(scenario, &mut found);
+    found.into_iter().map(|(key, message)| tree.problem(key, message)).collect()
+}
+
+fn check_fanout(fanout: &Fanout, found: &mut Vec<(&str, String)>) {
+    if !(1..=TASKS_MAX).contains(&fanout.tasks) {
+        let message = format!("{} tasks; expected 1 to {TASKS_MAX}", fanout.tasks);
+        found.push(("fanout.tasks", message));
+    }
+    if fanout.max_parallel == Some(0) {
+        found.push(("fanout.max_parallel", "0 would start nothing; expected at least 1".into()));
+    }
+}
+
+fn check_task(scenario: &Scenario, found: &mut Vec<(&str, String)>) {
+    let counts = [
+        ("task.iterations", scenario.task.iterations.mean()),
+        ("task.rediscovery.iterations", scenario.task.rediscovery.iterations.mean()),
+    ];
+    for (key, mean) in counts {
+        if mean > ITERATIONS_MAX {
+            found.push((key, format!("{mean} iterations on average; at most {ITERATIONS_MAX}")));
+        }
+    }
+}
+
+fn check_cache(scenario: &Scenario, found: &mut Vec<(&str, String)>) {
+    let cache = &scenario.cache;
+    let mut breakpoints = cache.breakpoints.clone();
+    breakpoints.sort_unstable();
+    breakpoints.dedup();
+    if breakpoints.len() < cache.breakpoints.len() {
+        found.push(("cache.breakpoints", "a breakpoint is named twice".into()));
+    }
+    if breakpoints.len() > 4 {
+        let message = format!("{} breakpoints; a request has at most 4", breakpoints.len());
+        found.push(("cache.breakpoints", message));
+    }
+    if !(1..=1_000).contains(&cache.lookback) {
+        found.push(("cache.lookback", format!("{}; expected 1 to 1,000", cache.lookback)));
+    }
+    if !(0.0..=1.0).contains(&cache.early_miss_probability) {
+        let message = format!("{} is not a probability from 0 to 1", cache.early_miss_probability);
+        found.push(("cache.early_miss_probability", message));
+    }
+    if let KeepAlive::Every(interval) = cache.keep_alive
+        && interval < KEEP_ALIVE_MIN
+    {
+        let message = format!("{interval} is too short; expected at least {KEEP_ALIVE_MIN}");
+        found.push(("cache.keep_alive", message));
+    }
+}
+
+fn check_session(scenario: &Scenario, found: &mut Vec<(&str, String)>) {
+    let main = &scenario.startup.main;
+    let startup = main.tools + main.identity + main.system + main.project;
+    if let Some(context) = scenario.session.context
+        && context < startup
+    {
+        let message = format!("{context} tokens; the start-up context alone has {startup} tokens");
+        found.push(("session.context", message));
+    }
+}
+
+/// Returns whether children run on the parent's model.
+pub(super) fn inherits_model(fanout: &Fanout) -> bool {
+    fanout.model == "inherit" || matches!(fanout.agent, AgentKind::Fork | AgentKind::Inline)
+}
+
+/// Returns what a user should know before trusting the numbers.
+pub(super) fn warnings(scenario: &Scenario) -> Vec<(String, String)> {
+    let mut warnings = Vec::new();
+    let fanout = &scenario.fanout;
+    if fanout.model != "inherit" && fanout.agent == AgentKind::Fork {
+        let message = format!(
+            "fanout.model `{}` has no effect: a fork always runs on the parent's model",
+            fanout.model
+        );
+        warnings.push(("model_ignored".to_owned(), message));
+    }
+    if fanout.queue == Queue::Parent && fanout.max_parallel.is_none() {
+        let message = "fanout.queue `parent` has no effect without fanout.max_parallel".to_owned();
+        warnings.push(("queue_ignored".to_owned(), message));
+    }
+    warnings
+}
+
+/// Reads the files that distributions name.
+pub(super) fn resolve_files(
+    scenario: &mut Scenario,
+    tree: &Tree,
+    read: &mut dyn FnMut(&str) -> Result<String, String>,
+) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let task = &mut scenario.task;
+    resolve("task.iterations", &mut task.iterations, (tree, &mut problems), read);
+    resolve("task.output", &mut task.output, (tree, &mut problems), read);
+    resolve("task.tool_result", &mut task.tool_result, (tree, &mut problems), read);
+    resolve("task.tool_time", &mut task.tool_time, (tree, &mut problems), read);
+    resolve("task.report", &mut task.report, (tree, &mut problems), read);
+    resolve("task.prompt", &mut task.prompt, (tree, &mut problems), read);
+    let again = &mut task.rediscovery;
+    resolve("task.rediscovery.tokens", &mut again.tokens, (tree, &mut problems), read);
+    resolve("task.rediscovery.iterations", &mut again.iterations, (tree, &mut problems), read);
+    resolve("session.answer", &mut scenario.session.answer, (tree, &mut problems), read);
+    if let FirstToken::Drawn(distribution) = &mut scenario.latency.first_token {
+        resolve("latency.first_token", distribution, (tree, &mut problems), read);
+    }
+    problems
+}
+
+fn resolve<Q: Quantity>(
+    key: &str,
+    distribution: &mut Distribution<Q>,
+    (tree, problems): (&Tree, &mut Vec<Problem>),
+    read: &mut dyn FnMut(&str) -> Result<String, String>,
+) {
+    if let Err(message) = distribution.resolve_files(read) {
+        problems.push(tree.problem(key, message));
+    }
+}

@@ -1,0 +1,6 @@
+//! The one integration test binary: behavior as a user of the library or the program sees it.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod oracles;
+mod support;

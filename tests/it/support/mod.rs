@@ -1,0 +1,25 @@
+//! Builders that tests share.
+
+use forkcast::orchestration::System;
+use forkcast::scenario::{LoadInput, Loaded, Problems, load};
+
+/// Loads a scenario text without any file besides.
+pub(crate) fn try_load(text: &str, sets: &[(&str, &str)]) -> Result<Loaded, Problems> {
+    let sets: Vec<(String, String)> =
+        sets.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let input = LoadInput { name: "test.toml", text, sets: &sets };
+    load(&input, &mut |_| Err("no files in this test".to_owned()))
+}
+
+/// Loads a scenario text that must be right.
+pub(crate) fn scenario(text: &str, sets: &[(&str, &str)]) -> Loaded {
+    try_load(text, sets).unwrap_or_else(|problems| panic!("{}", problems.render(false)))
+}
+
+/// Runs replication 1 of a scenario's base variant.
+pub(crate) fn run(text: &str, sets: &[(&str, &str)]) -> System {
+    let loaded = scenario(text, sets);
+    let mut system = System::new(loaded.base.plan, 1);
+    system.run(1);
+    system
+}
