@@ -144,7 +144,8 @@ mod tests {
         assert_eq!(bytes[8..], stream.at(3).to_le_bytes()[..3]);
     }
 
-    /// Worked out by an independent implementation. A change of these changes every result of every seed.
+    /// Worked out by an independent implementation. A change of these changes every result of
+    /// every seed.
     #[test]
     fn keys_are_pinned() {
         assert_eq!(StreamKey::new(1, 0, 0, 0).stream().at(0), 2_953_658_501_714_313_615);

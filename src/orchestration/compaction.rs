@@ -12,7 +12,7 @@ const IN_ROW_MAX: u32 = 3;
 
 impl System {
     /// Returns whether the agent's next prompt reaches the trigger and there is a history to
-    /// summarise.
+    /// summarize.
     pub(super) fn needs_compaction(&self, slot: usize) -> bool {
         let agent = &self.agents[slot];
         let has_history = agent.last.is_some() || !agent.inherited.is_zero();
@@ -60,7 +60,7 @@ impl System {
     }
 
     /// Moves the tail of a fork that has not sent anything yet from its prompt to what is added:
-    /// the history to summarise is the parent's.
+    /// the history to summarize is the parent's.
     fn split_new_tail(&mut self, slot: usize) {
         if self.agents[slot].last.is_some() {
             return;

@@ -21,7 +21,11 @@ pub struct RateOptions {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PriceError {
     /// The book has no such model.
-    #[error("unknown model `{model}`{}; known models: {}", did_you_mean(nearest.as_deref()), list(known))]
+    #[error(
+        "unknown model `{model}`{}; known models: {}",
+        did_you_mean(nearest.as_deref()),
+        list(known)
+    )]
     UnknownModel {
         /// The name asked for.
         model: String,

@@ -31,7 +31,7 @@ pub enum FirstToken {
 
 /// Coefficients of the regression.
 ///
-/// Default: 1.17 s + 85 ms + 15 ms (39,747 requests, R² 0.87; transcripts.md, section 3).
+/// Default: 1.17 s + 85 ms + 15 ms (39,747 requests, R^2 0.87; transcripts.md, section 3).
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Regression {
