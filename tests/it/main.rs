@@ -4,3 +4,4 @@
 
 mod oracles;
 mod support;
+mod tidy;
