@@ -290,13 +290,16 @@ impl PromptCache {
             self.emit(Cause::BelowMinimum, &mut from, last, bounds);
         }
         let reach = self.reach(request, hit);
-        self.emit(Cause::ExpiredWhileLimited, &mut from, reach.expired_while_limited, bounds);
-        self.emit(Cause::Expired, &mut from, reach.expired, bounds);
+        // A prefix that a live entry still covers has not expired, though entries of earlier
+        // requests below it have: nothing but the miss or the window kept it from being read.
         if request.early_miss {
             self.emit(Cause::EarlyMiss, &mut from, found.map_or(0, |at| self.end(at)), bounds);
         }
-        self.emit(Cause::SiblingNotReady, &mut from, reach.pending, bounds);
+        self.emit(Cause::SiblingNotReady, &mut from, reach.pending.min(reach.readable), bounds);
         self.emit(Cause::LookbackExceeded, &mut from, reach.readable, bounds);
+        self.emit(Cause::ExpiredWhileLimited, &mut from, reach.expired_while_limited, bounds);
+        self.emit(Cause::Expired, &mut from, reach.expired, bounds);
+        self.emit(Cause::SiblingNotReady, &mut from, reach.pending, bounds);
         match request.expected {
             Expected::Nothing => {}
             Expected::Compaction => self.emit(Cause::Compaction, &mut from, bounds.end, bounds),
