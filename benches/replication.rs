@@ -1,1 +1,3 @@
+//! Benchmarks of whole replications.
+
 fn main() {}

@@ -497,12 +497,10 @@ impl Bounds {
     }
 
     fn split(&self) -> Split {
-        let write_1h = self.write_1h.saturating_sub(self.plain);
-        let write_5m = self.last_write - self.write_1h.max(self.plain);
         Split {
             read: Tokens::new(self.read),
-            write_1h: Tokens::new(write_1h),
-            write_5m: Tokens::new(write_5m),
+            write_1h: Tokens::new(self.write_1h.saturating_sub(self.plain)),
+            write_5m: Tokens::new(self.last_write - self.write_1h.max(self.plain)),
             uncached: Tokens::new(self.plain - self.read + self.end - self.last_write),
         }
     }
