@@ -1,0 +1,7 @@
+//! Tests of forkcast from outside: against independent models, documented cases and closed forms.
+//!
+//! Method: every module states its goal and its source. What is compared exactly is compared as
+//! integers; what is estimated is compared at a fixed seed within four standard errors.
+
+mod small_world;
+mod support;
