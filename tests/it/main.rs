@@ -3,4 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod oracles;
+mod provider_rules;
+mod small_world;
 mod support;
+mod theory;
+mod traces;
