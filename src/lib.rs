@@ -3,4 +3,5 @@
 pub mod cache;
 pub mod ledger;
 pub mod pricing;
+pub mod trace;
 pub mod units;
