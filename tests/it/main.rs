@@ -1,0 +1,3 @@
+//! Behavior of the library through its public interface.
+
+mod traces;
