@@ -218,19 +218,20 @@ impl PromptTree {
     }
 
     /// Returns the tokens up to which two prompts are equal and, where `new` goes on from there
-    /// with other content than `old`, the level of the first block that differs.
+    /// with other content than `old`, the level of the first block that differs: the lower one of
+    /// the two, since a tool that is gone is a change of the tools (semantics B3).
     pub(crate) fn divergence(&self, old: PrefixId, new: PrefixId) -> (u64, Option<Level>) {
         let depth = self.nodes[old.0 as usize].depth.min(self.nodes[new.0 as usize].depth);
         let mut left = self.truncated(old, depth);
         let mut right = self.truncated(new, depth);
         let mut first = None;
         while left != right {
-            let node = &self.nodes[right.0 as usize];
+            let (before, node) = (&self.nodes[left.0 as usize], &self.nodes[right.0 as usize]);
             if node.depth == 0 {
                 return (0, Some(Level::Tools));
             }
-            first = Some(node.level);
-            left = PrefixId(self.nodes[left.0 as usize].parent);
+            first = Some(before.level.min(node.level));
+            left = PrefixId(before.parent);
             right = PrefixId(node.parent);
         }
         (self.nodes[left.0 as usize].end, first)
@@ -293,6 +294,9 @@ mod tests {
         assert_eq!(tree.divergence(shared, right), (20, None));
         assert!(tree.starts_with(left, shared));
         assert!(!tree.starts_with(left, right));
+        let tools = grow(&mut tree, root, &[BlockKind::Tool; 2]);
+        let one_less = grow(&mut tree, root, &[BlockKind::System]);
+        assert_eq!(tree.divergence(tools, one_less), (0, Some(Level::Tools)));
         let other = tree.root(CacheKey { model: 1, ..CacheKey::default() });
         assert_eq!(tree.divergence(left, other), (0, Some(Level::Tools)));
     }

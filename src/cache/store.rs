@@ -196,7 +196,6 @@ impl PromptCache {
         end: SimTime,
     ) {
         let clock = if self.rules.from_response_end { end } else { request.start };
-        let read = accounting.split.read.get();
         if let Some(hit) = accounting.hit
             && self.rules.refresh_on_read
         {
@@ -204,8 +203,7 @@ impl PromptCache {
             self.refresh_shorter(request, hit, clock);
         }
         for breakpoint in request.breakpoints {
-            let end = self.end(breakpoint.at);
-            let writable = end > read && end >= request.minimum.get();
+            let writable = self.is_writable(breakpoint.at, accounting.hit, request.minimum);
             if writable && !self.left_to_another(breakpoint.at, request.start) {
                 self.write(*breakpoint, request.start, first_token, clock);
             }
@@ -215,6 +213,10 @@ impl PromptCache {
 
     fn entry(&self, prefix: PrefixId) -> &Entry {
         &self.tree.nodes[prefix.0 as usize].entry
+    }
+
+    fn depth(&self, prefix: PrefixId) -> u32 {
+        self.tree.nodes[prefix.0 as usize].depth
     }
 
     fn end(&self, prefix: PrefixId) -> u64 {
@@ -250,10 +252,10 @@ impl PromptCache {
         let mut bounds =
             Bounds { read, plain: read, write_1h: read, last_write: read, end: prompt };
         for breakpoint in request.breakpoints {
-            let end = self.end(breakpoint.at);
-            if end <= read || end < request.minimum.get() {
+            if !self.is_writable(breakpoint.at, hit, request.minimum) {
                 continue;
             }
+            let end = self.end(breakpoint.at);
             if self.left_to_another(breakpoint.at, request.start) {
                 bounds.plain = end;
             }
@@ -263,6 +265,12 @@ impl PromptCache {
             bounds.last_write = end;
         }
         bounds
+    }
+
+    /// Returns whether a breakpoint stands above the hit and reaches the minimum (semantics E2, E7).
+    /// Blocks may be empty, so that not tokens but blocks tell what stands above.
+    fn is_writable(&self, at: PrefixId, hit: Option<PrefixId>, minimum: Tokens) -> bool {
+        self.depth(at) > hit.map_or(0, |hit| self.depth(hit)) && self.end(at) >= minimum.get()
     }
 
     /// Returns whether only the first of several cold requests pays this write (semantics E4).
@@ -290,13 +298,16 @@ impl PromptCache {
             self.emit(Cause::BelowMinimum, &mut from, last, bounds);
         }
         let reach = self.reach(request, hit);
-        self.emit(Cause::ExpiredWhileLimited, &mut from, reach.expired_while_limited, bounds);
-        self.emit(Cause::Expired, &mut from, reach.expired, bounds);
+        // A prefix that a live entry still covers has not expired, though entries of earlier
+        // requests below it have: nothing but the miss or the window kept it from being read.
         if request.early_miss {
             self.emit(Cause::EarlyMiss, &mut from, found.map_or(0, |at| self.end(at)), bounds);
         }
-        self.emit(Cause::SiblingNotReady, &mut from, reach.pending, bounds);
+        self.emit(Cause::SiblingNotReady, &mut from, reach.pending.min(reach.readable), bounds);
         self.emit(Cause::LookbackExceeded, &mut from, reach.readable, bounds);
+        self.emit(Cause::ExpiredWhileLimited, &mut from, reach.expired_while_limited, bounds);
+        self.emit(Cause::Expired, &mut from, reach.expired, bounds);
+        self.emit(Cause::SiblingNotReady, &mut from, reach.pending, bounds);
         match request.expected {
             Expected::Nothing => {}
             Expected::Compaction => self.emit(Cause::Compaction, &mut from, bounds.end, bounds),
@@ -338,7 +349,7 @@ impl PromptCache {
     fn reach(&self, request: &CacheRequest<'_>, hit: Option<PrefixId>) -> Reach {
         let mut reach = Reach::default();
         let now = request.start;
-        let bottom = hit.map_or(0, |hit| self.tree.nodes[hit.0 as usize].depth);
+        let bottom = hit.map_or(0, |hit| self.depth(hit));
         let mut index = request.prompt.0;
         loop {
             let node = &self.tree.nodes[index as usize];
@@ -427,7 +438,7 @@ impl PromptCache {
             RefreshShorter::Breakpoints => {
                 for breakpoint in request.breakpoints {
                     let live = request.start < self.entry(breakpoint.at).expires;
-                    if live && self.end(breakpoint.at) < self.end(hit) {
+                    if live && self.depth(breakpoint.at) < self.depth(hit) {
                         self.refresh(breakpoint.at, clock);
                     }
                 }
@@ -486,12 +497,10 @@ impl Bounds {
     }
 
     fn split(&self) -> Split {
-        let write_1h = self.write_1h.saturating_sub(self.plain);
-        let write_5m = self.last_write - self.write_1h.max(self.plain);
         Split {
             read: Tokens::new(self.read),
-            write_1h: Tokens::new(write_1h),
-            write_5m: Tokens::new(write_5m),
+            write_1h: Tokens::new(self.write_1h.saturating_sub(self.plain)),
+            write_5m: Tokens::new(self.last_write - self.write_1h.max(self.plain)),
             uncached: Tokens::new(self.plain - self.read + self.end - self.last_write),
         }
     }

@@ -1,7 +1,14 @@
-//! The one integration test binary: behavior as a user of the library or the program sees it.
+//! Tests of forkcast from outside: against independent models, documented cases and closed forms.
+//!
+//! Method: every module states its goal and its source. What is compared exactly is compared as
+//! integers; what is estimated is compared at a fixed seed within four standard errors.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod oracles;
+mod provider_rules;
+mod small_world;
 mod support;
+mod theory;
 mod tidy;
+mod traces;

@@ -1,4 +1,9 @@
-//! Builders that tests share.
+//! What the tests share.
+
+pub(crate) mod naive;
+pub(crate) mod pair;
+pub(crate) mod random;
+pub(crate) mod world;
 
 use forkcast::orchestration::System;
 use forkcast::scenario::{LoadInput, Loaded, Problems, load};
