@@ -1,6 +1,6 @@
 //! From texts to plans: layers, prices, variants, checks.
 
-use crate::cache::Ttl;
+use crate::cache::{CachePolicy, RoleTtl, Ttl};
 use crate::orchestration::{AgentKind, Plan, PlanInput, default_ttl};
 use crate::pricing::{Category, ModelRates, PriceBook, RateOptions};
 use crate::scenario::prices::{LoadedPrices, PriceSource};
@@ -61,6 +61,54 @@ pub fn load(input: &LoadInput<'_>, read: ReadFile<'_>) -> Result<Loaded, Problem
         Some(loaded) if loader.problems.is_empty() => Ok(loaded),
         _ => Err(Problems::new(loader.problems, &loader.sources)),
     }
+}
+
+/// A cache policy given by options alone, for accounting a trace.
+#[derive(Clone, Debug)]
+pub struct TracePolicy {
+    /// The policy.
+    pub cache: CachePolicy,
+    /// Lifetimes for `main`, where an option gives them.
+    pub main_ttl: Option<RoleTtl>,
+    /// Lifetimes for all other agents, where an option gives them.
+    pub subagent_ttl: Option<RoleTtl>,
+}
+
+/// Makes a cache policy of `--set cache.KEY=VALUE` options.
+///
+/// # Errors
+/// All problems at once; keys outside `cache` have no effect on a trace and are refused.
+pub fn trace_policy(sets: &[(String, String)]) -> Result<TracePolicy, Problems> {
+    let mut layers = Layers::new(is_settings);
+    let mut problems = Vec::new();
+    for (key, value) in sets {
+        let outcome = if key.starts_with("cache.") {
+            layers.set(key, value)
+        } else {
+            Err(Problem {
+                path: key.clone(),
+                message: "this key does not act on a trace; only keys of `cache` do".to_owned(),
+                help: Some("write for instance cache.ttl=1h".to_owned()),
+                origin: Origin::Override { text: format!("{key}={value}") },
+            })
+        };
+        problems.extend(outcome.err());
+    }
+    let (scenario, found) = decode::<Scenario>(layers.tree());
+    problems.extend(found);
+    let cache = scenario.unwrap_or_default().cache;
+    problems.extend(validate::check_cache_policy(&cache, layers.tree()));
+    if !problems.is_empty() {
+        return Err(Problems::new(problems, &Sources::new()));
+    }
+    let given = |role: &str| {
+        let ttl = cache.ttl?;
+        let node = layers.get("cache.ttl")?;
+        let is_given = node.as_str().is_some() || node.entries().any(|(key, _)| key == role);
+        is_given.then_some(if role == "main" { ttl.main } else { ttl.subagent })
+    };
+    let (main_ttl, subagent_ttl) = (given("main"), given("subagent"));
+    Ok(TracePolicy { cache, main_ttl, subagent_ttl })
 }
 
 /// State of loading: problems are collected, never thrown.

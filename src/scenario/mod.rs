@@ -8,6 +8,7 @@
 //! loader that knows no settings type: [`Sources`], [`Problem`], [`Tree`], [`Layers`],
 //! [`decode()`].
 
+mod closed_form;
 mod decode;
 mod deserializer;
 mod key;
@@ -15,6 +16,7 @@ mod layers;
 mod load;
 mod prices;
 mod problem;
+mod reference;
 mod render;
 mod settings;
 mod shipped;
@@ -23,12 +25,14 @@ mod syntax;
 mod tree;
 mod validate;
 
+pub use closed_form::{ClosedForm, Flip, closed_form};
 pub use decode::decode;
 pub use key::{join_key, split_key};
 pub use layers::{IsSettings, Layers};
-pub use load::{LoadInput, Loaded, LoadedVariant, ReadFile, load};
+pub use load::{LoadInput, Loaded, LoadedVariant, ReadFile, TracePolicy, load, trace_policy};
 pub use prices::load_book;
 pub use problem::{Origin, Problem, Problems};
+pub use reference::{json_schema, markdown as reference_markdown};
 pub use settings::{Scenario, Variant, is_settings};
 pub use shipped::{DEFAULT_PRICES, PRICE_BOOKS, PROFILES, ProfileChoice, find_profile};
 pub use source::Sources;

@@ -1,6 +1,6 @@
 //! Checks that look at more than one key, after decoding.
 
-use crate::cache::KeepAlive;
+use crate::cache::{CachePolicy, KeepAlive};
 use crate::orchestration::{AgentKind, Fanout, Queue};
 use crate::scenario::{Problem, Scenario, Tree};
 use crate::units::SimDuration;
@@ -22,7 +22,7 @@ pub(super) fn check(scenario: &Scenario, tree: &Tree) -> Vec<Problem> {
     }
     check_fanout(&scenario.fanout, &mut found);
     check_task(scenario, &mut found);
-    check_cache(scenario, &mut found);
+    check_cache(&scenario.cache, &mut found);
     check_session(scenario, &mut found);
     found.into_iter().map(|(key, message)| tree.problem(key, message)).collect()
 }
@@ -49,8 +49,14 @@ fn check_task(scenario: &Scenario, found: &mut Vec<(&str, String)>) {
     }
 }
 
-fn check_cache(scenario: &Scenario, found: &mut Vec<(&str, String)>) {
-    let cache = &scenario.cache;
+/// Returns the problems of a cache policy alone.
+pub(super) fn check_cache_policy(cache: &CachePolicy, tree: &Tree) -> Vec<Problem> {
+    let mut found: Vec<(&str, String)> = Vec::new();
+    check_cache(cache, &mut found);
+    found.into_iter().map(|(key, message)| tree.problem(key, message)).collect()
+}
+
+fn check_cache(cache: &CachePolicy, found: &mut Vec<(&str, String)>) {
     let mut breakpoints = cache.breakpoints.clone();
     breakpoints.sort_unstable();
     breakpoints.dedup();

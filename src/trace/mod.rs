@@ -18,6 +18,7 @@ mod object;
 mod problem;
 mod prompts;
 mod read;
+mod text;
 
 pub use account::{AccountOptions, TraceBill, TraceRequest, account};
 pub use format::{FailedAttempt, RequestLine, TraceBlock, kind_name, write_attempt, write_line};
@@ -28,3 +29,4 @@ pub use mooncake::{
 };
 pub use problem::{TraceProblem, TraceProblems};
 pub use read::{Trace, TraceReader, read_trace};
+pub use text::to_text;

@@ -7,7 +7,7 @@
 use forkcast::ledger::Role;
 use forkcast::orchestration::System;
 
-use crate::support::run;
+use crate::support::{run, scenario};
 
 fn usd(picodollars: i128) -> f64 {
     picodollars as f64 / 1e12
@@ -134,6 +134,38 @@ fn staggered_launches_read_once_the_first_response_has_begun() {
     }
 }
 
+#[test]
+fn the_break_even_is_where_the_closed_form_crosses_zero() {
+    use forkcast::scenario::closed_form;
+    // P, C, R, m, then K* at a read price of 0.1 and of 0.025 (validation 3.3).
+    let cases = [
+        ("100k", "20k", "500", "30k", "1", 12.651_515, 52.424_242),
+        ("100k", "20k", "500", "30k", "5", 18.868_421, 68.210_526),
+        ("150k", "12k", "1000", "10k", "2", 2.780_632, 10.932_806),
+        ("400k", "20k", "2000", "60k", "10", 5.605_263, 18.344_498),
+    ];
+    for (context, startup, prompt, tokens, iterations, tenth, fortieth) in cases {
+        for (read, expected) in [("0.5", tenth), ("0.125", fortieth)] {
+            let sets = [
+                ("session.context", context),
+                ("startup.fresh.system", startup),
+                ("task.prompt", prompt),
+                ("task.rediscovery.tokens", tokens),
+                ("task.rediscovery.iterations", iterations),
+                ("task.iterations", "10"),
+                ("prices.claude-opus-5.cache_read_usd_per_mtok", read),
+            ];
+            let fresh = scenario(FORK_OR_FRESH, &sets).base;
+            let mut sets = sets.to_vec();
+            sets.push(("fanout.agent", "fork"));
+            let fork = scenario(FORK_OR_FRESH, &sets).base;
+            let form = closed_form(&fork, &fresh).expect("a fork and a fresh variant");
+            let got = form.break_even.expect("they cross");
+            assert!((got - expected).abs() < 1e-5, "P = {context}, read {read}: {got}");
+        }
+    }
+}
+
 /// The k-call loop of validation 2.6 as the parent doing one task itself.
 const LOOP: &str = r#"
 [session]
@@ -143,17 +175,21 @@ agent = "inline"
 [startup.main]
 "#;
 
+type Sets = &'static [(&'static str, &'static str)];
+
+/// k, S, o, d, then the bill with 5m entries by mode and with 1h entries of all modes but the first.
+type LoopRow = (&'static str, &'static str, &'static str, &'static str, [f64; 5], [f64; 4]);
+
 #[test]
 fn a_loop_costs_what_the_closed_forms_say_in_every_mode() {
-    let modes: [(&str, &[(&str, &str)]); 5] = [
+    let modes: [(&str, Sets); 5] = [
         ("none", &[("cache.enabled", "false")]),
         ("ideal", &[]),
         ("system only", &[("cache.breakpoints", "[\"system\"]")]),
         ("pinned", &[("task.prefix_change", "messages")]),
         ("no reuse", &[("task.prefix_change", "tools")]),
     ];
-    // k, S, o, d, then the Opus 5m bill by mode and the 1h bill of all but the first.
-    let rows: [(&str, &str, &str, &str, [f64; 5], [f64; 4]); 4] = [
+    let rows: [LoopRow; 4] = [
         (
             "5",
             "10000",

@@ -1,0 +1,273 @@
+//! All arguments.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Parser, Subcommand, ValueEnum};
+
+/// Forecasts what an agent orchestration will cost, fork or fresh, before it runs.
+#[derive(Debug, Parser)]
+#[command(
+    version,
+    max_term_width = 100,
+    after_help = "Examples:\n  \
+        forkcast compare scenarios/fork-or-fresh.toml\n  \
+        forkcast run scenarios/thirteen-children.toml --set fanout.max_parallel=5\n  \
+        forkcast run scenarios/five-minute-pause.toml --trace run.jsonl\n  \
+        forkcast trace run.jsonl --set cache.ttl=1h\n\n\
+        Exit codes: 0 done, 1 bad input, 2 bad usage, 3 a check or cap did not hold, 70 a bug of \
+        ours."
+)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Simulate one scenario: the bill, and where every dollar goes
+    Run(RunOptions),
+    /// Compare the variants of a scenario on common random numbers
+    Compare(SimulateOptions),
+    /// Price a recorded request trace, alone or against the usage recorded in it
+    Trace(TraceOptions),
+    /// List and show price books
+    Prices(PricesOptions),
+    /// List, show and compare client profiles
+    Profiles(ProfilesOptions),
+    /// Check a scenario: all problems at once
+    Check(CheckOptions),
+    /// Print the JSON Schema of scenario files, or the reference as Markdown
+    Schema(SchemaOptions),
+    /// Write a commented scenario to start from
+    Init(InitOptions),
+}
+
+/// A scenario and what changes it.
+#[derive(Debug, clap::Args)]
+pub(super) struct ScenarioOptions {
+    /// Scenario file
+    #[arg(value_name = "SCENARIO")]
+    pub(super) scenario: PathBuf,
+    /// Set a key: a dotted path into the scenario, or variant.NAME.KEY; VALUE is TOML, else text
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value, action = ArgAction::Append)]
+    pub(super) sets: Vec<(String, String)>,
+}
+
+/// Options of `run`.
+#[derive(Debug, clap::Args)]
+pub(super) struct RunOptions {
+    #[command(flatten)]
+    pub(super) simulate: SimulateOptions,
+    /// Write replication 1 as a request trace with usage, for `forkcast trace`
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(super) trace: Option<PathBuf>,
+}
+
+/// Options of commands that simulate.
+#[derive(Debug, clap::Args)]
+pub(super) struct SimulateOptions {
+    #[command(flatten)]
+    pub(super) scenario: ScenarioOptions,
+    /// Number of replications
+    #[arg(long, value_name = "N", conflicts_with = "precision", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000), help_heading = "Run")]
+    pub(super) replications: Option<u64>,
+    /// Stop when the half-width of the mean cost is this share of it, or at 10,000 [default: 1%]
+    #[arg(long, value_name = "SHARE", value_parser = share, help_heading = "Run")]
+    pub(super) precision: Option<f64>,
+    /// Seed of all random numbers
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Run")]
+    pub(super) seed: u64,
+    /// Threads; the results do not depend on it [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024), help_heading = "Run")]
+    pub(super) threads: Option<u16>,
+    /// Exit with 3 when the 95th percentile of the cost exceeds this many US dollars
+    #[arg(long, value_name = "USD", value_parser = money, help_heading = "Run")]
+    pub(super) budget_cap: Option<f64>,
+    #[command(flatten)]
+    pub(super) output: OutputOptions,
+    /// No progress and no warnings on stderr
+    #[arg(short, long, help_heading = "Output")]
+    pub(super) quiet: bool,
+}
+
+/// Where and how results are written.
+#[derive(Debug, clap::Args)]
+pub(super) struct OutputOptions {
+    /// One JSON object
+    #[arg(long, group = "format", help_heading = "Output")]
+    pub(super) json: bool,
+    /// CSV, one row per variant
+    #[arg(long, group = "format", help_heading = "Output")]
+    pub(super) csv: bool,
+    /// Markdown tables
+    #[arg(long, group = "format", help_heading = "Output")]
+    pub(super) markdown: bool,
+    /// Write to a file instead of stdout
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub(super) out: Option<PathBuf>,
+}
+
+/// Format of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum TraceFormat {
+    /// Request traces of forkcast
+    Forkcast,
+    /// Mooncake prefix-cache traces
+    Mooncake,
+}
+
+/// Whether an entry still lives at the instant at which its lifetime ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Bound {
+    /// It does
+    Inclusive,
+    /// It does not
+    Strict,
+}
+
+/// Options of `trace`.
+#[derive(Debug, clap::Args)]
+pub(super) struct TraceOptions {
+    /// Trace file, one request a line
+    #[arg(value_name = "TRACE")]
+    pub(super) trace: PathBuf,
+    /// Set a key of the cache policy, such as cache.ttl=1h
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value, action = ArgAction::Append)]
+    pub(super) sets: Vec<(String, String)>,
+    /// Price book: a shipped name or a file
+    #[arg(long, value_name = "BOOK")]
+    pub(super) prices: Option<String>,
+    /// Format of the trace
+    #[arg(long, value_enum, default_value = "forkcast")]
+    pub(super) format: TraceFormat,
+    /// Lifetime of entries of a Mooncake trace
+    #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = "Mooncake")]
+    pub(super) ttl: Option<forkcast::units::SimDuration>,
+    /// Whether an entry lives at the instant at which its lifetime ends
+    #[arg(long, value_enum, default_value = "strict", help_heading = "Mooncake")]
+    pub(super) ttl_bound: Bound,
+    /// Blocks the cache holds; the least recently used go first
+    #[arg(long, value_name = "BLOCKS", help_heading = "Mooncake")]
+    pub(super) capacity: Option<u64>,
+    /// Model whose prices a Mooncake trace is charged at
+    #[arg(long, value_name = "MODEL", help_heading = "Mooncake")]
+    pub(super) model: Option<String>,
+    /// Seed of cache.early_miss_probability
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(super) seed: u64,
+    /// One JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(super) json: bool,
+    /// Write to a file instead of stdout
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub(super) out: Option<PathBuf>,
+}
+
+/// Options of `prices`.
+#[derive(Debug, clap::Args)]
+pub(super) struct PricesOptions {
+    #[command(subcommand)]
+    pub(super) command: PricesCommand,
+}
+
+/// What to do with price books.
+#[derive(Debug, Subcommand)]
+pub(super) enum PricesCommand {
+    /// List the shipped price books
+    List,
+    /// Show a price book: all models, or one with its sources
+    Show {
+        /// A shipped book or a file
+        #[arg(value_name = "BOOK", default_value = forkcast::scenario::DEFAULT_PRICES)]
+        book: String,
+        /// Show this model only, with the source of each price
+        #[arg(long, value_name = "MODEL")]
+        model: Option<String>,
+    },
+}
+
+/// Options of `profiles`.
+#[derive(Debug, clap::Args)]
+pub(super) struct ProfilesOptions {
+    #[command(subcommand)]
+    pub(super) command: ProfilesCommand,
+}
+
+/// What to do with profiles.
+#[derive(Debug, Subcommand)]
+pub(super) enum ProfilesCommand {
+    /// List the shipped profiles
+    List,
+    /// Show a profile: each value with its source
+    Show {
+        /// A shipped profile
+        #[arg(value_name = "PROFILE")]
+        profile: String,
+    },
+    /// Show where two profiles differ
+    Diff {
+        /// A shipped profile
+        #[arg(value_name = "A")]
+        a: String,
+        /// Another one
+        #[arg(value_name = "B")]
+        b: String,
+    },
+}
+
+/// Options of `check`.
+#[derive(Debug, clap::Args)]
+pub(super) struct CheckOptions {
+    #[command(flatten)]
+    pub(super) scenario: ScenarioOptions,
+}
+
+/// Options of `schema`.
+#[derive(Debug, clap::Args)]
+pub(super) struct SchemaOptions {
+    /// The reference of all keys as Markdown instead of JSON Schema
+    #[arg(long)]
+    pub(super) markdown: bool,
+}
+
+/// Options of `init`.
+#[derive(Debug, clap::Args)]
+pub(super) struct InitOptions {
+    /// File to write; an existing one is left alone
+    #[arg(value_name = "FILE", default_value = "scenario.toml")]
+    pub(super) file: PathBuf,
+    /// Write to stdout instead
+    #[arg(long)]
+    pub(super) stdout: bool,
+}
+
+fn key_value(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() => {
+            Ok((key.trim().to_owned(), value.trim().to_owned()))
+        }
+        _ => Err("expected KEY=VALUE, such as fanout.tasks=8".to_owned()),
+    }
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let error = || "expected a share above 0 and below 1, such as 1% or 0.01".to_owned();
+    let (number, scale) = match text.trim().strip_suffix('%') {
+        Some(percent) => (percent, 100.0),
+        None => (text, 1.0),
+    };
+    let value: f64 = number.trim().parse().map_err(|_| error())?;
+    let share = value / scale;
+    if share > 0.0 && share < 1.0 { Ok(share) } else { Err(error()) }
+}
+
+fn money(text: &str) -> Result<f64, String> {
+    forkcast::units::parse_money(text)
+        .map(forkcast::units::Money::as_usd)
+        .map_err(|error| error.to_string())
+}
+
+fn duration(text: &str) -> Result<forkcast::units::SimDuration, String> {
+    forkcast::units::parse_duration(text).map_err(|error| error.to_string())
+}
