@@ -6,5 +6,6 @@ pub mod ledger;
 pub mod orchestration;
 pub mod pricing;
 pub mod scenario;
+pub mod stats;
 pub mod units;
 pub mod workload;
