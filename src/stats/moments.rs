@@ -71,12 +71,12 @@ mod tests {
     fn a_small_set_by_hand() {
         // 2, 4, 4, 4, 5, 5, 7, 9: mean 5, squared deviations 9 + 1 + 1 + 1 + 0 + 0 + 4 + 16 = 32.
         let values = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0];
-        let whole = Moments::from_iter(values);
+        let whole: Moments = values.into_iter().collect();
         assert_eq!((whole.count(), whole.mean()), (8, 5.0));
         assert!((whole.variance().unwrap() - 32.0 / 7.0).abs() < 1e-14);
         for at in 0..=values.len() {
-            let mut parts = Moments::from_iter(values[..at].iter().copied());
-            parts.merge(&Moments::from_iter(values[at..].iter().copied()));
+            let mut parts: Moments = values[..at].iter().copied().collect();
+            parts.merge(&values[at..].iter().copied().collect());
             assert_eq!(parts.count(), 8);
             assert!((parts.mean() - 5.0).abs() < 1e-14);
             assert!((parts.variance().unwrap() - 32.0 / 7.0).abs() < 1e-14);
@@ -85,8 +85,8 @@ mod tests {
 
     #[test]
     fn equal_observations_do_not_vary_at_all() {
-        let moments = Moments::from_iter([0.1; 1_000]);
+        let moments: Moments = [0.1; 1_000].into_iter().collect();
         assert_eq!((moments.mean(), moments.variance()), (0.1, Some(0.0)));
-        assert_eq!(Moments::from_iter([0.1]).variance(), None);
+        assert_eq!([0.1].into_iter().collect::<Moments>().variance(), None);
     }
 }

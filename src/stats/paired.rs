@@ -84,7 +84,9 @@ mod tests {
 
     fn paired(costs: &[(i128, i128)]) -> PairedDifference {
         let mut paired = PairedDifference::default();
-        costs.iter().for_each(|(a, b)| paired.push(usd(*a), usd(*b)));
+        for (a, b) in costs {
+            paired.push(usd(*a), usd(*b));
+        }
         paired
     }
 
@@ -94,7 +96,7 @@ mod tests {
         let paired = paired(&[(100, 75), (1_000, 975), (10_000, 9_975)]);
         let estimate = paired.estimate(CONFIDENCE, true);
         assert_eq!((estimate.mean, estimate.half_width), (-0.25, Some(0.0)));
-        assert_eq!(paired.probability_b_cheaper(), 1.0);
+        assert_eq!(paired.probability_b_cheaper().to_bits(), 1.0_f64.to_bits());
         assert_eq!(paired.verdict(CONFIDENCE, true), Verdict::B);
     }
 
@@ -103,7 +105,7 @@ mod tests {
         // Differences -1, 0, +1, +2 cents: mean 0.5, b cheaper once, one tie.
         let paired = paired(&[(2, 1), (2, 2), (2, 3), (2, 4)]);
         assert!((paired.estimate(CONFIDENCE, true).mean - 0.005).abs() < 1e-18);
-        assert_eq!(paired.probability_b_cheaper(), 1.5 / 4.0);
+        assert_eq!(paired.probability_b_cheaper().to_bits(), 0.375_f64.to_bits());
         assert_eq!(paired.verdict(CONFIDENCE, true), Verdict::Undecided);
     }
 
