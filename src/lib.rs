@@ -2,6 +2,7 @@
 
 pub mod cache;
 pub mod des;
+pub mod experiment;
 pub mod ledger;
 pub mod orchestration;
 pub mod pricing;
