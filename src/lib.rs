@@ -6,6 +6,7 @@ pub mod experiment;
 pub mod ledger;
 pub mod orchestration;
 pub mod pricing;
+pub mod report;
 pub mod scenario;
 pub mod stats;
 pub mod units;
