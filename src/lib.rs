@@ -2,10 +2,13 @@
 
 pub mod cache;
 pub mod des;
+pub mod experiment;
 pub mod ledger;
 pub mod orchestration;
 pub mod pricing;
+pub mod report;
 pub mod scenario;
+pub mod stats;
 pub mod trace;
 pub mod units;
 pub mod workload;

@@ -1,0 +1,27 @@
+//! Replications of variants on common random numbers, and what they came to.
+//!
+//! An [`Experiment`] runs each variant for replications 1 to n; in a replication all variants draw
+//! the same work, so they are compared pair by pair. How many replications, a [`StopRule`] says at
+//! fixed counts. Nothing here depends on the number of threads: sums are exact integers, and
+//! whatever is a float is taken in the order of replications.
+//!
+//! Replications end by themselves: a terminating simulation, without warm-up.
+//!
+//! Reading order: [`StopRule`], [`Experiment`], [`Results`], [`Warning`].
+
+mod design;
+mod results;
+mod runner;
+#[cfg(test)]
+pub(crate) mod sample;
+mod tally;
+#[cfg(test)]
+mod tests;
+mod warning;
+
+pub use design::StopRule;
+pub use results::{
+    AgentMean, Breakdown, Difference, LaunchMeans, OutcomeShares, Results, Summary, VariantResults,
+};
+pub use runner::{Experiment, Progress, run};
+pub use warning::Warning;

@@ -1,0 +1,263 @@
+//! What an experiment came to: the record that every report renders.
+
+use crate::cache::Cause;
+use crate::experiment::runner::{Experiment, Variant};
+use crate::experiment::tally::{Series, Totals};
+use crate::experiment::warning::{self, Warning};
+use crate::ledger::{ITEM_NAMES, Role};
+use crate::orchestration::{Outcome, Plan};
+use crate::stats::{CONFIDENCE, Estimate, Verdict, mean_usd};
+use crate::units::Money;
+
+/// Results of all variants on common random numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Results {
+    /// Seed of the random streams.
+    pub seed: u64,
+    /// Replications of each variant.
+    pub replications: u64,
+    /// Variants, in the order of the scenario.
+    pub variants: Vec<VariantResults>,
+    /// Each variant against each later one.
+    pub differences: Vec<Difference>,
+    /// What to know before relying on it.
+    pub warnings: Vec<Warning>,
+}
+
+/// Results of one variant: means over all replications, in units that the names state.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VariantResults {
+    /// Its name.
+    pub name: String,
+    /// Cost of a run, in US dollars.
+    pub cost_usd: Summary,
+    /// From the first request to the last response, in seconds.
+    pub makespan_s: Summary,
+    /// Time in queues and back-off, summed over agents, in seconds.
+    pub wait_s: Summary,
+    /// Tokens by the five categories of a bill.
+    pub tokens: Breakdown,
+    /// Cost by line item; sums to the cost.
+    pub cost_by_item_usd: Breakdown,
+    /// Cost by role; sums to the cost.
+    pub cost_by_role_usd: Breakdown,
+    /// Cost and requests by agent; the costs sum to the cost. An agent that did not start in a
+    /// replication counts there with nothing.
+    pub agents: Vec<AgentMean>,
+    /// Cost by cause (semantics A5); sums to the cost.
+    pub cost_by_cause_usd: Breakdown,
+    /// Requests that were charged.
+    pub requests: f64,
+    /// Mean over replications of tokens read per token of prompt; a replication without prompts
+    /// counts 0.
+    pub hit_ratio_tokens: f64,
+    /// Misses in the client's sense, of all agents (semantics A5).
+    pub misses: f64,
+    /// Rebuilds that the client brought about (semantics A5).
+    pub expected_rebuilds: f64,
+    /// Launches of children.
+    pub launches: LaunchMeans,
+    /// Sum over agents of the size of the agent's last request, output included: what a client
+    /// shows as tokens used, and no measure of cost (semantics A4).
+    pub last_request_tokens: f64,
+    /// Cost with all input at base price, in US dollars (semantics A6).
+    pub no_cache_usd: f64,
+    /// Cost with a perfect cache, in US dollars (semantics A6).
+    pub perfect_cache_usd: f64,
+    /// How runs ended.
+    pub outcomes: OutcomeShares,
+}
+
+/// Mean of a response with its interval, and quantiles ([`crate::stats::Quantiles`]).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Summary {
+    /// Mean.
+    pub estimate: Estimate,
+    /// 5th percentile.
+    pub p5: f64,
+    /// Median.
+    pub p50: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// Largest observation.
+    pub max: f64,
+}
+
+/// Means by the keys of results, in their order.
+pub type Breakdown = Vec<(&'static str, f64)>;
+
+/// What one agent came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgentMean {
+    /// `main`, then `a1`, `a2`, ... in order of launch.
+    pub agent: String,
+    /// Cost in US dollars.
+    pub cost_usd: f64,
+    /// Requests.
+    pub requests: f64,
+}
+
+/// Means of launch counts, by the keys of results.
+///
+/// Depth, budget and partial reports are no part of the simulated system yet; they are 0.
+pub type LaunchMeans = Breakdown;
+
+/// Shares of replications by how they ended, by the keys of results.
+///
+/// Budgets and rate limits are no part of the simulated system yet; they are 0.
+pub type OutcomeShares = Breakdown;
+
+/// One variant against another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// Name of the first.
+    pub a: String,
+    /// Name of the second.
+    pub b: String,
+    /// Mean of cost of `b` minus cost of `a` in US dollars: negative where `b` costs less.
+    pub cost_usd: Estimate,
+    /// Share of replications in which `b` costs less, ties counted half.
+    pub probability_b_cheaper: f64,
+    /// Which is cheaper, where the interval excludes zero.
+    pub verdict: Verdict,
+}
+
+impl Difference {
+    /// Returns the verdict in words: `NAME cheaper` or `not decided`.
+    pub fn verdict_text(&self) -> String {
+        match self.verdict {
+            Verdict::A => format!("{} cheaper", self.a),
+            Verdict::B => format!("{} cheaper", self.b),
+            Verdict::Undecided => "not decided".to_owned(),
+        }
+    }
+}
+
+impl Results {
+    pub(super) fn new(experiment: &Experiment) -> Results {
+        let variants: Vec<_> = experiment.variants.iter().map(VariantResults::new).collect();
+        let differences = differences(experiment);
+        let mut warnings = Vec::new();
+        warning::of_precision(experiment, &mut warnings);
+        warning::of_differences(&differences, &mut warnings);
+        warning::of_variants(&variants, &mut warnings);
+        warning::of_tails(experiment, &mut warnings);
+        Results {
+            seed: experiment.seed(),
+            replications: experiment.replications(),
+            variants,
+            differences,
+            warnings,
+        }
+    }
+}
+
+fn differences(experiment: &Experiment) -> Vec<Difference> {
+    let difference = |(a, b, paired): &(usize, usize, crate::stats::PairedDifference)| {
+        let (a, b) = (&experiment.variants[*a], &experiment.variants[*b]);
+        let is_random = a.plan.is_random() || b.plan.is_random();
+        Difference {
+            a: a.name.clone(),
+            b: b.name.clone(),
+            cost_usd: paired.estimate(CONFIDENCE, is_random),
+            probability_b_cheaper: paired.probability_b_cheaper(),
+            verdict: paired.verdict(CONFIDENCE, is_random),
+        }
+    };
+    experiment.pairs.iter().map(difference).collect()
+}
+
+impl VariantResults {
+    fn new(variant: &Variant) -> VariantResults {
+        let totals = variant.totals();
+        let ordered = &variant.ordered;
+        let count = ordered.cost.moments.count();
+        let usd = |sum: Money| mean_usd(sum, count);
+        let mean = |sum: u128| sum as f64 / count.max(1) as f64;
+        let mut cost_usd = Summary::new(&ordered.cost, &variant.plan);
+        cost_usd.estimate = variant.cost_estimate();
+        VariantResults {
+            name: variant.name.clone(),
+            cost_usd,
+            makespan_s: Summary::new(&ordered.makespan, &variant.plan),
+            wait_s: Summary::new(&ordered.wait, &variant.plan),
+            tokens: ITEM_NAMES.into_iter().zip(totals.tokens.map(mean)).collect(),
+            cost_by_item_usd: ITEM_NAMES.into_iter().zip(totals.items.map(usd)).collect(),
+            cost_by_role_usd: Role::ALL
+                .map(Role::name)
+                .into_iter()
+                .zip(totals.roles.map(usd))
+                .collect(),
+            agents: agents(&totals, count),
+            cost_by_cause_usd: Cause::ALL
+                .map(Cause::name)
+                .into_iter()
+                .zip(totals.causes.map(usd))
+                .collect(),
+            requests: mean(totals.requests.into()),
+            hit_ratio_tokens: ordered.hit_ratio.mean(),
+            misses: mean(totals.misses.into()),
+            expected_rebuilds: mean(totals.expected_rebuilds.into()),
+            launches: launches(totals.launches.map(|sum| mean(sum.into()))),
+            last_request_tokens: mean(totals.last_request),
+            no_cache_usd: usd(totals.no_cache),
+            perfect_cache_usd: usd(totals.perfect_cache),
+            outcomes: outcomes(totals.outcomes.map(|sum| mean(sum.into()))),
+        }
+    }
+
+    /// Returns the share of replications that ended in a way, by its key; 0 of an unknown key.
+    pub fn outcome(&self, name: &str) -> f64 {
+        self.outcomes.iter().find(|(key, _)| *key == name).map_or(0.0, |(_, share)| *share)
+    }
+}
+
+impl Summary {
+    fn new(series: &Series, plan: &Plan) -> Summary {
+        let moments = &series.moments;
+        let estimate = if plan.is_random() {
+            Estimate::new(moments.mean(), moments, CONFIDENCE)
+        } else {
+            Estimate::certain(moments.mean(), CONFIDENCE, moments.count())
+        };
+        let ascending = series.quantiles.ascending();
+        let [p5, p50, p95, p99] = [50, 500, 950, 990].map(|permille| ascending.quantile(permille));
+        Summary { estimate, p5, p50, p95, p99, max: ascending.max() }
+    }
+}
+
+fn agents(totals: &Totals, count: u64) -> Vec<AgentMean> {
+    let agent = |(index, total): (usize, &crate::experiment::tally::AgentTotal)| AgentMean {
+        agent: if index == 0 { "main".to_owned() } else { format!("a{index}") },
+        cost_usd: mean_usd(total.cost, count),
+        requests: total.requests as f64 / count.max(1) as f64,
+    };
+    totals.agents.iter().enumerate().map(agent).collect()
+}
+
+fn launches([attempted, started, refused, completed, failed]: [f64; 5]) -> LaunchMeans {
+    vec![
+        ("attempted", attempted),
+        ("started", started),
+        ("refused_concurrency", refused),
+        ("refused_depth", 0.0),
+        ("refused_budget", 0.0),
+        ("refused_other", 0.0),
+        ("completed", completed),
+        ("failed", failed),
+        ("partial", 0.0),
+    ]
+}
+
+fn outcomes(shares: [f64; Outcome::ALL.len()]) -> OutcomeShares {
+    let share = |outcome: Outcome| (outcome.name(), shares[outcome as usize]);
+    vec![
+        share(Outcome::Completed),
+        ("budget_exhausted", 0.0),
+        ("rate_limited", 0.0),
+        share(Outcome::Thrashing),
+        share(Outcome::PromptTooLong),
+    ]
+}

@@ -1,0 +1,40 @@
+//! Results as Markdown: the same tables as in [`text`](crate::report::text).
+
+use crate::experiment::Results;
+use crate::report::document::{Block, Table, document};
+use crate::report::{Header, View};
+
+/// Returns the report as Markdown.
+pub fn render(header: &Header, results: &Results, view: View) -> String {
+    let blocks: Vec<_> = document(header, results, view).iter().map(block).collect();
+    blocks.join("\n")
+}
+
+fn block(block: &Block) -> String {
+    match block {
+        Block::Heading(text) => format!("## {}\n", escape(text)),
+        Block::Paragraph(text) => format!("{}\n", escape(text)),
+        Block::Command(text) => format!("    {text}\n"),
+        Block::Table(table) => rows(table),
+    }
+}
+
+fn rows(table: &Table) -> String {
+    let row = |cells: &Vec<String>| {
+        let cells: Vec<_> = cells.iter().map(|cell| escape(cell)).collect();
+        format!("| {} |\n", cells.join(" | "))
+    };
+    let rule = format!("|---|{}\n", "---:|".repeat(table.heading.len().saturating_sub(1)));
+    let rows: String = table.rows.iter().map(row).collect();
+    row(&table.heading) + &rule + &rows
+}
+
+/// Puts a backslash before each character that Markdown could take for markup.
+fn escape(text: &str) -> String {
+    let escaped = |c: char| match c {
+        '\\' | '|' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '#' | '~' => format!("\\{c}"),
+        '&' => "&amp;".to_owned(),
+        other => other.to_string(),
+    };
+    text.chars().map(escaped).collect()
+}

@@ -1,0 +1,59 @@
+//! Results as plain text of at most 100 columns, commands to copy excepted.
+
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, TableStyle};
+
+use crate::experiment::Results;
+use crate::report::document::{Block, Table, document};
+use crate::report::{Header, View};
+
+/// Columns of a line.
+const WIDTH: usize = 100;
+
+/// A rule under the heading, and no other lines.
+const STYLE: TableStyle =
+    TableStyle::new().header_separator(LineStyle::none().fill('-').junction('-'));
+
+/// Returns the report as text.
+pub fn render(header: &Header, results: &Results, view: View) -> String {
+    let blocks: Vec<_> = document(header, results, view).iter().map(block).collect();
+    blocks.join("\n")
+}
+
+fn block(block: &Block) -> String {
+    match block {
+        Block::Heading(text) | Block::Paragraph(text) => wrap(text),
+        Block::Command(text) => format!("  {text}\n"),
+        Block::Table(table) => rows(table),
+    }
+}
+
+fn rows(table: &Table) -> String {
+    let mut text = comfy_table::Table::new();
+    text.load_style(STYLE)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(WIDTH as u16)
+        .set_header(&table.heading)
+        .add_rows(&table.rows);
+    for column in text.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    text.trim_fmt() + "\n"
+}
+
+/// Breaks text between words so that no line is longer than it must be.
+fn wrap(text: &str) -> String {
+    let (mut lines, mut width) = (String::new(), 0);
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if width > 0 && width + 1 + length > WIDTH {
+            lines.push('\n');
+            width = 0;
+        } else if width > 0 {
+            lines.push(' ');
+            width += 1;
+        }
+        lines.push_str(word);
+        width += length;
+    }
+    lines + "\n"
+}
