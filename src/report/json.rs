@@ -7,7 +7,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::experiment::{AgentMean, Difference, Results, Summary, VariantResults};
+use crate::experiment::{AgentMean, Difference, Results, Summary, VariantResults, Warning};
 use crate::report::Header;
 use crate::stats::Estimate;
 
@@ -18,7 +18,6 @@ pub fn render(header: &Header, results: &Results) -> String {
 
 /// Returns the object.
 pub fn value(header: &Header, results: &Results) -> Value {
-    let warning = |warning: &crate::experiment::Warning| json!({ "code": warning.code(), "message": warning.message() });
     json!({
         "format_version": 1,
         "program": header.program,
@@ -31,7 +30,7 @@ pub fn value(header: &Header, results: &Results) -> Value {
         "profile": header.profile,
         "variants": results.variants.iter().map(variant).collect::<Vec<_>>(),
         "differences": results.differences.iter().map(difference).collect::<Vec<_>>(),
-        "warnings": results.warnings.iter().map(warning).collect::<Vec<_>>(),
+        "warnings": results.warnings.iter().map(message).collect::<Vec<_>>(),
     })
 }
 
@@ -95,6 +94,10 @@ fn difference(difference: &Difference) -> Value {
         "probability_b_cheaper": difference.probability_b_cheaper,
         "verdict": difference.verdict_text(),
     })
+}
+
+fn message(warning: &Warning) -> Value {
+    json!({ "code": warning.code(), "message": warning.message() })
 }
 
 fn mean(mean: f64) -> Value {
