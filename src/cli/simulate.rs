@@ -147,17 +147,14 @@ fn simulate(options: &SimulateOptions, variants: &[LoadedVariant]) -> Result<Res
 
 /// The first pair of a fork and a fresh variant.
 fn closed_form_of(variants: &[LoadedVariant]) -> Option<ClosedForm> {
-    variants
-        .iter()
-        .find_map(|fork| variants.iter().find_map(|fresh| closed_form(fork, fresh)))
+    variants.iter().find_map(|fork| variants.iter().find_map(|fresh| closed_form(fork, fresh)))
 }
 
 /// Replication 1 as a request trace.
 fn trace_of(variant: &LoadedVariant, seed: u64) -> String {
     let mut system = System::new(variant.plan.clone(), seed);
     let records = system.run_logged(1);
-    let models: Vec<&str> =
-        variant.plan.models().iter().map(|model| model.name.as_str()).collect();
+    let models: Vec<&str> = variant.plan.models().iter().map(|model| model.name.as_str()).collect();
     let lines = simulated_lines(&records, system.cache().tree(), &models);
     lines.iter().fold(String::new(), |mut text, line| {
         text.push_str(&write_line(line));

@@ -148,9 +148,9 @@ impl Warning {
                 "`{variant}` forks, and a fork runs on its parent's model: `fanout.model = \
                  \"{model}\"` is not used; set `session.model`"
             ),
-            Warning::QueueIgnored { variant } => format!(
-                "`fanout.queue` has no effect on `{variant}`; set `fanout.max_parallel`"
-            ),
+            Warning::QueueIgnored { variant } => {
+                format!("`fanout.queue` has no effect on `{variant}`; set `fanout.max_parallel`")
+            }
             Warning::OlderProfile { asked, used } => format!(
                 "profile `{asked}` is not known; the rules of the older `{used}` are used, see \
                  `forkcast profiles list`"

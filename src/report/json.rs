@@ -1,7 +1,7 @@
 //! Results as one JSON object: the contract for programs (interfaces, section 3).
 //!
 //! Keys and their order are stable. A scalar that varies over replications is an object with at
-//! least `mean`; shares of replications (`outcomes`, `probability_b_cheaper`) are plain numbers.
+//! least `mean`; `probability_b_cheaper`, a share of replications, is a plain number.
 //! `differences[].cost_usd` is the cost of `b` minus that of `a`: negative where `b` costs less.
 //! `half_width` is `null` where one replication of something random says nothing about it.
 
@@ -59,7 +59,7 @@ pub fn variant(results: &VariantResults) -> Value {
             "no_cache_usd": mean(results.no_cache_usd),
             "perfect_cache_usd": mean(results.perfect_cache_usd),
         },
-        "outcomes": object(&results.outcomes, Value::from),
+        "outcomes": breakdown(&results.outcomes),
     })
 }
 
