@@ -3,8 +3,11 @@
 //! Method: every module states its goal and its source. What is compared exactly is compared as
 //! integers; what is estimated is compared at a fixed seed within four standard errors.
 
+mod cli;
 mod oracles;
 mod provider_rules;
+mod recorded;
+mod scenarios;
 mod small_world;
 mod support;
 mod theory;

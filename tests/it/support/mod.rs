@@ -2,6 +2,7 @@
 
 pub(crate) mod naive;
 pub(crate) mod pair;
+pub(crate) mod program;
 pub(crate) mod random;
 pub(crate) mod world;
 
