@@ -14,6 +14,11 @@ pub struct PrefixId(pub(crate) u32);
 impl PrefixId {
     /// The first prefix that a tree makes: a place holder until there is a better one.
     pub(crate) const FIRST: PrefixId = PrefixId(0);
+
+    /// Returns its number: the same for the same prefix of one tree.
+    pub const fn number(self) -> u32 {
+        self.0
+    }
 }
 
 /// What a block is, as far as caching cares.
@@ -182,6 +187,18 @@ impl PromptTree {
     /// Returns the level of the last block of a prefix.
     pub fn level(&self, prefix: PrefixId) -> Level {
         self.nodes[prefix.0 as usize].level
+    }
+
+    /// Returns the blocks of a prefix in prompt order: where each ends, its tokens and kind.
+    pub fn blocks(&self, prefix: PrefixId) -> Vec<(PrefixId, Tokens, BlockKind)> {
+        let mut blocks = Vec::new();
+        let mut at = prefix;
+        while let Some(parent) = self.parent(at) {
+            blocks.push((at, self.tokens(at) - self.tokens(parent), self.kind(at)));
+            at = parent;
+        }
+        blocks.reverse();
+        blocks
     }
 
     /// Returns whether `ancestor` is a prefix of `prefix`.

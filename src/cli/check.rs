@@ -26,7 +26,8 @@ pub(super) fn run(options: &CheckOptions) -> Result<(), Failure> {
         let kind = plan.kind().name();
         let name = terminal::printable(&variant.name);
         let _ = writeln!(text, "  {name}: {children}, {kind}, {models}, {randomness}");
-        for (_, message) in &variant.warnings {
+        for warning in &variant.warnings {
+            let message = terminal::printable(&warning.message());
             let _ = writeln!(text, "    warning: {message}");
         }
     }

@@ -1,9 +1,210 @@
-//! placeholder
-use super::args::{RunOptions, SimulateOptions};
+//! `forkcast run` and `forkcast compare`: simulate, report, hold against the cap.
+
+use std::fmt::Write;
+
+use forkcast::experiment::{Progress, Results, StopRule, Warning, run as experiment};
+use forkcast::orchestration::{Plan, System};
+use forkcast::report::{self, Header, PriceHeader, View};
+use forkcast::scenario::{ClosedForm, LoadedVariant, closed_form};
+use forkcast::trace::{simulated_lines, write_line};
+use sha2::{Digest, Sha256};
+
+use super::args::{OutputOptions, RunOptions, SimulateOptions};
 use super::failure::Failure;
-pub(super) fn run(_o: &RunOptions) -> Result<(), Failure> {
-    Ok(())
+use super::scenarios::{self, Opened};
+use super::{files, terminal};
+
+/// Simulates the base variant.
+pub(super) fn run(options: &RunOptions) -> Result<(), Failure> {
+    let opened = scenarios::open(&options.simulate.scenario)?;
+    if let Some(path) = &options.trace {
+        let base = &opened.loaded.base;
+        files::write_whole(path, &trace_of(base, options.simulate.seed))?;
+    }
+    let base = vec![opened.loaded.base.clone()];
+    let command = Command { name: "run", view: View::Run };
+    command.execute(&options.simulate, &opened, &base)
 }
-pub(super) fn compare(_o: &SimulateOptions) -> Result<(), Failure> {
-    Ok(())
+
+/// Simulates all variants on common random numbers.
+pub(super) fn compare(options: &SimulateOptions) -> Result<(), Failure> {
+    let opened = scenarios::open(&options.scenario)?;
+    let command = Command { name: "compare", view: View::Compare };
+    command.execute(options, &opened, &opened.loaded.variants)
+}
+
+/// What the two commands do not share.
+struct Command {
+    name: &'static str,
+    view: View,
+}
+
+impl Command {
+    fn execute(
+        &self,
+        options: &SimulateOptions,
+        opened: &Opened,
+        variants: &[LoadedVariant],
+    ) -> Result<(), Failure> {
+        let mut results = simulate(options, variants)?;
+        for variant in variants {
+            for warning in &variant.warnings {
+                if !results.warnings.contains(warning) {
+                    results.warnings.push(warning.clone());
+                }
+            }
+        }
+        let header = self.header(options, opened, &results, &variants[0]);
+        let form = match self.view {
+            View::Run => None,
+            View::Compare => closed_form_of(variants),
+        };
+        let text = self.render(&options.output, &header, &results, form.as_ref());
+        files::write_out(options.output.out.as_deref(), &text)?;
+        if !options.quiet && (options.output.json || options.output.csv) {
+            results.warnings.iter().for_each(warn);
+        }
+        hold_against_cap(options, &results)
+    }
+
+    fn header(
+        &self,
+        options: &SimulateOptions,
+        opened: &Opened,
+        results: &Results,
+        variant: &LoadedVariant,
+    ) -> Header {
+        let title = &variant.scenario.title;
+        Header {
+            program: format!("forkcast {}", env!("CARGO_PKG_VERSION")),
+            title: (!title.is_empty()).then(|| title.clone()),
+            scenario: options.scenario.scenario.display().to_string(),
+            scenario_sha256: hash(&opened.text),
+            reproduce: self.reproduce(options, results),
+            prices: PriceHeader { book: variant.book.clone(), as_of: variant.as_of },
+            profile: Some(variant.scenario.profile.clone()),
+        }
+    }
+
+    /// The command that gives the same results; the thread count does not matter.
+    fn reproduce(&self, options: &SimulateOptions, results: &Results) -> String {
+        let scenario = options.scenario.scenario.display().to_string();
+        let mut text = format!("forkcast {} {}", self.name, quoted(&scenario));
+        for (key, value) in &options.scenario.sets {
+            let _ = write!(text, " --set {}", quoted(&format!("{key}={value}")));
+        }
+        let _ = write!(text, " --replications {} --seed {}", results.replications, results.seed);
+        text
+    }
+
+    fn render(
+        &self,
+        output: &OutputOptions,
+        header: &Header,
+        results: &Results,
+        form: Option<&ClosedForm>,
+    ) -> String {
+        if output.json {
+            let mut value = report::json::value(header, results);
+            if let (Some(form), Some(object)) = (form, value.as_object_mut()) {
+                object.insert("closed_form".to_owned(), report::closed_form::value(form));
+            }
+            return format!("{value:#}\n");
+        }
+        if output.csv {
+            return report::csv::render(results);
+        }
+        let tail = form.map(report::closed_form::sentences).unwrap_or_default();
+        if output.markdown {
+            return report::markdown::render(header, results, self.view, &tail);
+        }
+        report::text::render(header, results, self.view, &tail)
+    }
+}
+
+fn simulate(options: &SimulateOptions, variants: &[LoadedVariant]) -> Result<Results, Failure> {
+    let stop = match (options.replications, options.precision) {
+        (Some(count), _) => StopRule::Count(count),
+        (None, precision) => StopRule::precision(precision.unwrap_or(0.01)),
+    };
+    let plans: Vec<(String, Plan)> =
+        variants.iter().map(|one| (one.name.clone(), one.plan.clone())).collect();
+    let bar = terminal::progress(options.quiet);
+    let threads = options.threads.map_or(0, usize::from);
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map_err(|error| Failure::message(format!("cannot start threads: {error}")))?;
+    let experiment = pool.install(|| {
+        experiment(&plans, options.seed, stop, &|progress: Progress| {
+            bar.set_length(progress.planned);
+            bar.set_position(progress.done);
+        })
+    });
+    bar.finish_and_clear();
+    Ok(experiment.results())
+}
+
+/// The first pair of a fork and a fresh variant.
+fn closed_form_of(variants: &[LoadedVariant]) -> Option<ClosedForm> {
+    variants.iter().find_map(|fork| variants.iter().find_map(|fresh| closed_form(fork, fresh)))
+}
+
+/// Replication 1 as a request trace.
+fn trace_of(variant: &LoadedVariant, seed: u64) -> String {
+    let mut system = System::new(variant.plan.clone(), seed);
+    let records = system.run_logged(1);
+    let models: Vec<&str> = variant.plan.models().iter().map(|model| model.name.as_str()).collect();
+    let lines = simulated_lines(&records, system.cache().tree(), &models);
+    lines.iter().fold(String::new(), |mut text, line| {
+        text.push_str(&write_line(line));
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text
+    })
+}
+
+fn hold_against_cap(options: &SimulateOptions, results: &Results) -> Result<(), Failure> {
+    let Some(cap) = options.budget_cap else {
+        return Ok(());
+    };
+    let over: Vec<String> = results
+        .variants
+        .iter()
+        .filter(|variant| variant.cost_usd.p95 > cap)
+        .map(|variant| {
+            let p95 = report::number::usd(variant.cost_usd.p95);
+            format!("`{}` ({p95})", terminal::printable(&variant.name))
+        })
+        .collect();
+    if over.is_empty() {
+        return Ok(());
+    }
+    let cap = report::number::usd(cap);
+    Err(Failure::Check(format!(
+        "the 95th percentile of the cost exceeds the cap of {cap}: {}",
+        over.join(", ")
+    )))
+}
+
+fn warn(warning: &Warning) {
+    let message = terminal::printable(&warning.message());
+    terminal::talk(&format!("warning: {}: {message}", warning.code()));
+}
+
+fn hash(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+/// Quotes an argument for a shell where it needs it.
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=@:,+%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
 }

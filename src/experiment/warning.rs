@@ -71,6 +71,18 @@ pub enum Warning {
         /// The model that is not used.
         model: String,
     },
+    /// Nothing queues for the parent where all children may run at once.
+    QueueIgnored {
+        /// Name of the variant.
+        variant: String,
+    },
+    /// An older client's rules stand in for a version that is not known.
+    OlderProfile {
+        /// The profile asked for.
+        asked: String,
+        /// The profile used.
+        used: String,
+    },
 }
 
 impl Warning {
@@ -85,6 +97,8 @@ impl Warning {
             Warning::PromptTooLong { .. } => "prompt_too_long",
             Warning::Thrashing { .. } => "thrashing",
             Warning::ForkIgnoresModel { .. } => "fork_ignores_model",
+            Warning::QueueIgnored { .. } => "queue_ignored",
+            Warning::OlderProfile { .. } => "older_profile",
         }
     }
 
@@ -133,6 +147,13 @@ impl Warning {
             Warning::ForkIgnoresModel { variant, model } => format!(
                 "`{variant}` forks, and a fork runs on its parent's model: `fanout.model = \
                  \"{model}\"` is not used; set `session.model`"
+            ),
+            Warning::QueueIgnored { variant } => {
+                format!("`fanout.queue` has no effect on `{variant}`; set `fanout.max_parallel`")
+            }
+            Warning::OlderProfile { asked, used } => format!(
+                "profile `{asked}` is not known; the rules of the older `{used}` are used, see \
+                 `forkcast profiles list`"
             ),
         }
     }

@@ -28,12 +28,17 @@ pub(super) struct Table {
 }
 
 /// Returns the report that answers a question, the answer first.
-pub(super) fn document(header: &Header, results: &Results, view: View) -> Vec<Block> {
+pub(super) fn document(
+    header: &Header,
+    results: &Results,
+    view: View,
+    notes: &[String],
+) -> Vec<Block> {
     let mut blocks = Vec::new();
     blocks.extend(header.title.as_deref().map(|title| Block::Heading(plain(title))));
     match view {
         View::Run => results.variants.iter().for_each(|v| run(results, v, &mut blocks)),
-        View::Compare => compare(results, &mut blocks),
+        View::Compare => compare(results, notes, &mut blocks),
     }
     if !results.warnings.is_empty() {
         blocks.push(Block::Heading("Warnings".to_owned()));
@@ -141,7 +146,7 @@ fn share(part: f64, total: f64) -> String {
     if total == 0.0 { String::new() } else { percent(part / total) }
 }
 
-fn compare(results: &Results, blocks: &mut Vec<Block>) {
+fn compare(results: &Results, notes: &[String], blocks: &mut Vec<Block>) {
     blocks.push(Block::Paragraph(winner(results)));
     let row = |variant: &VariantResults| {
         let (cost, makespan) = (&variant.cost_usd, &variant.makespan_s);
@@ -162,6 +167,7 @@ fn compare(results: &Results, blocks: &mut Vec<Block>) {
         blocks.push(Block::Heading("Differences".to_owned()));
     }
     blocks.extend(results.differences.iter().map(|pair| Block::Paragraph(sentence(pair))));
+    blocks.extend(notes.iter().cloned().map(Block::Paragraph));
     blocks.push(Block::Heading("Where each dollar goes".to_owned()));
     for group in results.variants.chunks(VARIANTS_MAX) {
         let group: Vec<_> = group.iter().collect();
@@ -200,6 +206,9 @@ fn sentence(pair: &Difference) -> String {
     let relation = if estimate.mean > 0.0 { "more" } else { "less" };
     if estimate.mean == 0.0 {
         return format!("{b} costs the same as {a} on average: {}.", plain(&pair.verdict_text()));
+    }
+    if estimate.count == 1 && estimate.half_width == Some(0.0) {
+        return format!("{b} costs {amount} {relation} than {a}: {}.", plain(&pair.verdict_text()));
     }
     format!(
         "{b} costs {amount} {relation} than {a} ({confidence:.0} % confidence), and is cheaper in \

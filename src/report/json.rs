@@ -1,13 +1,13 @@
 //! Results as one JSON object: the contract for programs (interfaces, section 3).
 //!
 //! Keys and their order are stable. A scalar that varies over replications is an object with at
-//! least `mean`; shares of replications (`outcomes`, `probability_b_cheaper`) are plain numbers.
+//! least `mean`; `probability_b_cheaper`, a share of replications, is a plain number.
 //! `differences[].cost_usd` is the cost of `b` minus that of `a`: negative where `b` costs less.
 //! `half_width` is `null` where one replication of something random says nothing about it.
 
 use serde_json::{Map, Value, json};
 
-use crate::experiment::{AgentMean, Difference, Results, Summary, VariantResults};
+use crate::experiment::{AgentMean, Difference, Results, Summary, VariantResults, Warning};
 use crate::report::Header;
 use crate::stats::Estimate;
 
@@ -18,7 +18,6 @@ pub fn render(header: &Header, results: &Results) -> String {
 
 /// Returns the object.
 pub fn value(header: &Header, results: &Results) -> Value {
-    let warning = |warning: &crate::experiment::Warning| json!({ "code": warning.code(), "message": warning.message() });
     json!({
         "format_version": 1,
         "program": header.program,
@@ -31,7 +30,7 @@ pub fn value(header: &Header, results: &Results) -> Value {
         "profile": header.profile,
         "variants": results.variants.iter().map(variant).collect::<Vec<_>>(),
         "differences": results.differences.iter().map(difference).collect::<Vec<_>>(),
-        "warnings": results.warnings.iter().map(warning).collect::<Vec<_>>(),
+        "warnings": results.warnings.iter().map(message).collect::<Vec<_>>(),
     })
 }
 
@@ -60,7 +59,7 @@ pub fn variant(results: &VariantResults) -> Value {
             "no_cache_usd": mean(results.no_cache_usd),
             "perfect_cache_usd": mean(results.perfect_cache_usd),
         },
-        "outcomes": object(&results.outcomes, Value::from),
+        "outcomes": breakdown(&results.outcomes),
     })
 }
 
@@ -95,6 +94,10 @@ fn difference(difference: &Difference) -> Value {
         "probability_b_cheaper": difference.probability_b_cheaper,
         "verdict": difference.verdict_text(),
     })
+}
+
+fn message(warning: &Warning) -> Value {
+    json!({ "code": warning.code(), "message": warning.message() })
 }
 
 fn mean(mean: f64) -> Value {

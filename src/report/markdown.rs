@@ -4,9 +4,9 @@ use crate::experiment::Results;
 use crate::report::document::{Block, Table, document};
 use crate::report::{Header, View};
 
-/// Returns the report as Markdown.
-pub fn render(header: &Header, results: &Results, view: View) -> String {
-    let blocks: Vec<_> = document(header, results, view).iter().map(block).collect();
+/// Returns the report as Markdown; `notes` are sentences for people beside the answer.
+pub fn render(header: &Header, results: &Results, view: View, notes: &[String]) -> String {
+    let blocks: Vec<_> = document(header, results, view, notes).iter().map(block).collect();
     blocks.join("\n")
 }
 

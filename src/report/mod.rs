@@ -6,6 +6,7 @@
 //! Reading order: [`Header`], [`json`], [`csv`], [`number`], `document` (what people are shown),
 //! [`text`], [`markdown`].
 
+pub mod closed_form;
 pub mod csv;
 mod document;
 pub mod json;

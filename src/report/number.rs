@@ -103,13 +103,10 @@ pub fn percent(share: f64) -> String {
 /// Returns text in which control characters are written as escapes, so that it stays on its line
 /// and cannot move a terminal's cursor.
 pub fn plain(text: &str) -> String {
-    let is_unsafe = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
-    };
-    let escaped =
-        |c: char| if is_unsafe(c) { c.escape_default().to_string() } else { c.to_string() };
-    text.chars().map(escaped).collect()
+    let turns = ['\u{2028}'..='\u{2029}', '\u{202A}'..='\u{202E}', '\u{2066}'..='\u{2069}'];
+    let is_unsafe = |c: char| c.is_control() || turns.iter().any(|range| range.contains(&c));
+    let shown = |c: char| if is_unsafe(c) { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(shown).collect()
 }
 
 #[cfg(test)]

@@ -115,7 +115,7 @@ fn text_answers_first_and_fits_100_columns() {
             variant.name.push_str(" on a much cheaper model");
         }
         results.variants.extend(wider);
-        let text = text::render(&header(), &results, view);
+        let text = text::render(&header(), &results, view, &[]);
         assert!(text.lines().all(|line| line.chars().count() <= 100));
         assert!(
             text.lines().nth(2).is_some_and(|line| line.contains("cost") || line.contains("cheap"))
@@ -129,9 +129,9 @@ fn text_answers_first_and_fits_100_columns() {
 fn names_cannot_break_a_report() {
     let mut results = results(CONSTANT, 2);
     "a|b\n\u{1b}[2J,\"c\"".clone_into(&mut results.variants[0].name);
-    let shown = markdown::render(&header(), &results, View::Compare);
+    let shown = markdown::render(&header(), &results, View::Compare, &[]);
     assert!(shown.contains("| a\\|b\\\\n\\\\u{1b}\\[2J,\"c\" |"), "{shown}");
-    let text = text::render(&header(), &results, View::Compare);
+    let text = text::render(&header(), &results, View::Compare, &[]);
     assert!(!text.contains('\u{1b}'));
     let first = csv::render(&results).lines().nth(1).map(str::to_owned).unwrap();
     assert!(first.starts_with("\"a|b"), "{first}");

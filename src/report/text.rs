@@ -13,9 +13,9 @@ const WIDTH: usize = 100;
 const STYLE: TableStyle =
     TableStyle::new().header_separator(LineStyle::none().fill('-').junction('-'));
 
-/// Returns the report as text.
-pub fn render(header: &Header, results: &Results, view: View) -> String {
-    let blocks: Vec<_> = document(header, results, view).iter().map(block).collect();
+/// Returns the report as text; `notes` are sentences for people beside the answer.
+pub fn render(header: &Header, results: &Results, view: View, notes: &[String]) -> String {
+    let blocks: Vec<_> = document(header, results, view, notes).iter().map(block).collect();
     blocks.join("\n")
 }
 

@@ -16,6 +16,9 @@ use crate::pricing::CategoryPrices;
 use crate::scenario::LoadedVariant;
 use crate::units::Tokens;
 
+/// Prices are stated per million tokens.
+const MILLION: f64 = 1e6;
+
 /// What the closed form needs to know, as means.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Inputs {
@@ -35,7 +38,7 @@ struct Inputs {
     fresh: Prices,
 }
 
-/// US dollars per token.
+/// US dollars per million tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Prices {
     write: f64,
@@ -141,7 +144,7 @@ impl Inputs {
         let reads = k * self.context + (k - 1.0) * self.tail + g * (k - 1.0) * (k - 2.0) / 2.0;
         let writes = self.tail + (k - 1.0) * g;
         let output = (k - 1.0) * self.output + self.report;
-        self.fork.read * reads + self.fork.write * writes + self.fork.output * output
+        (self.fork.read * reads + self.fork.write * writes + self.fork.output * output) / MILLION
     }
 
     fn fresh_usd(&self) -> f64 {
@@ -156,7 +159,8 @@ impl Inputs {
         let output = (m + k - 1.0) * self.output + self.report;
         let prices = &self.fresh;
         let shared = prices.write * self.writers + prices.read * (1.0 - self.writers);
-        prices.read * reads + prices.write * writes + shared * self.shared + prices.output * output
+        let own = prices.read * reads + prices.write * writes + prices.output * output;
+        (own + shared * self.shared) / MILLION
     }
 
     fn difference(&self) -> f64 {
@@ -171,7 +175,7 @@ fn prices(variant: &LoadedVariant, model: usize) -> Prices {
         Ttl::FiveMinutes => tier.cache_write_5m,
         Ttl::OneHour => tier.cache_write_1h,
     };
-    let usd = |price: crate::units::PricePerToken| price.as_usd_per_mtok() / 1e6;
+    let usd = crate::units::PricePerToken::as_usd_per_mtok;
     Prices { write: usd(write), read: usd(tier.cache_read), output: usd(tier.output) }
 }
 
@@ -184,7 +188,7 @@ const INPUTS: [(&str, Input); 7] = [
     ("tokens of a fresh child's tools and system prompt", |inputs| &mut inputs.shared),
     ("tokens of output per request", |inputs| &mut inputs.output),
     ("tokens of tool results per request", |inputs| &mut inputs.result),
-    ("dollars per token that a fork reads", |inputs| &mut inputs.fork.read),
+    ("dollars per million tokens that a fork reads", |inputs| &mut inputs.fork.read),
 ];
 
 fn flips(inputs: &Inputs) -> Vec<Flip> {

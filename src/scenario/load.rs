@@ -1,6 +1,7 @@
 //! From texts to plans: layers, prices, variants, checks.
 
 use crate::cache::{CachePolicy, RoleTtl, Ttl};
+use crate::experiment::Warning;
 use crate::orchestration::{AgentKind, Plan, PlanInput, default_ttl};
 use crate::pricing::{Category, ModelRates, PriceBook, RateOptions};
 use crate::scenario::prices::{LoadedPrices, PriceSource};
@@ -9,6 +10,7 @@ use crate::scenario::{
     Entry, Layers, Node, Origin, PROFILES, Problem, Problems, Scenario, Sources, Tree, Variant,
     decode, find_profile, is_settings, join_key, split_key,
 };
+use crate::units::Date;
 
 /// Reads a file that a scenario names; the error says why it cannot be read.
 pub type ReadFile<'a> = &'a mut dyn FnMut(&str) -> Result<String, String>;
@@ -34,11 +36,11 @@ pub struct LoadedVariant {
     /// Its plan.
     pub plan: Plan,
     /// What a user should know before trusting its numbers.
-    pub warnings: Vec<(String, String)>,
+    pub warnings: Vec<Warning>,
     /// Name of its price book.
     pub book: String,
     /// Date of its price book.
-    pub as_of: String,
+    pub as_of: Date,
 }
 
 /// A scenario made ready to run.
@@ -123,7 +125,7 @@ struct Loader<'a> {
 struct Layered {
     settings: Layers,
     prices: PriceSource,
-    notes: Vec<(String, String)>,
+    notes: Vec<Warning>,
 }
 
 impl Loader<'_> {
@@ -192,11 +194,10 @@ impl Loader<'_> {
         let (name, text) = match find_profile(asked) {
             Some(choice) => {
                 if choice.is_older {
-                    let message = format!(
-                        "profile `{asked}` is not known; the rules of the older `{}` are used",
-                        choice.name
-                    );
-                    layered.notes.push(("older_profile".to_owned(), message));
+                    layered.notes.push(Warning::OlderProfile {
+                        asked: asked.to_owned(),
+                        used: choice.name.to_owned(),
+                    });
                 }
                 (format!("profile {}", choice.name), choice.text.to_owned())
             }
@@ -244,7 +245,7 @@ impl Loader<'_> {
         }
         let mut warnings = layered.notes.clone();
         warnings.extend(assumed(&[&main, &child]));
-        warnings.extend(validate::warnings(&scenario));
+        warnings.extend(validate::warnings(name, &scenario));
         let plan = Plan::new(&plan_input(&scenario, &main, &child));
         Some(LoadedVariant {
             name: name.to_owned(),
@@ -252,7 +253,7 @@ impl Loader<'_> {
             scenario,
             warnings,
             book: prices.book.name.clone(),
-            as_of: prices.book.as_of.to_string(),
+            as_of: prices.book.as_of,
         })
     }
 
@@ -408,12 +409,11 @@ fn rates(book: &PriceBook, model: &str, scenario: &Scenario) -> Result<ModelRate
         .map_err(|error| error.to_string())
 }
 
-fn assumed(models: &[&(String, ModelRates)]) -> Vec<(String, String)> {
+fn assumed(models: &[&(String, ModelRates)]) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for (name, rates) in models {
         for what in &rates.assumed {
-            let message = format!("{name}: {what} is assumed, no source confirms it");
-            let warning = ("assumed_price".to_owned(), message);
+            let warning = Warning::AssumedPrices { what: format!("{what} of {name}") };
             if !warnings.contains(&warning) {
                 warnings.push(warning);
             }

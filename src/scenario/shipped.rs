@@ -8,8 +8,10 @@ pub const PROFILES: [(&str, &str); 3] = [
 ];
 
 /// A price book that is part of the program: its name and text.
-pub const PRICE_BOOKS: [(&str, &str); 1] =
-    [("anthropic-2026-11", include_str!("../../scenarios/prices/anthropic-2026-11.toml"))];
+pub const PRICE_BOOKS: [(&str, &str); 2] = [
+    ("anthropic-2026-11", include_str!("../../scenarios/prices/anthropic-2026-11.toml")),
+    ("token-equivalents", include_str!("../../scenarios/prices/token-equivalents.toml")),
+];
 
 /// The price book of a scenario that names none.
 pub const DEFAULT_PRICES: &str = PRICE_BOOKS[0].0;

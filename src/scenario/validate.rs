@@ -1,6 +1,7 @@
 //! Checks that look at more than one key, after decoding.
 
 use crate::cache::{CachePolicy, KeepAlive};
+use crate::experiment::Warning;
 use crate::orchestration::{AgentKind, Fanout, Queue};
 use crate::scenario::{Problem, Scenario, Tree};
 use crate::units::SimDuration;
@@ -99,19 +100,16 @@ pub(super) fn inherits_model(fanout: &Fanout) -> bool {
 }
 
 /// Returns what a user should know before trusting the numbers.
-pub(super) fn warnings(scenario: &Scenario) -> Vec<(String, String)> {
+pub(super) fn warnings(variant: &str, scenario: &Scenario) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let fanout = &scenario.fanout;
+    let variant = variant.to_owned();
     if fanout.model != "inherit" && fanout.agent == AgentKind::Fork {
-        let message = format!(
-            "fanout.model `{}` has no effect: a fork always runs on the parent's model",
-            fanout.model
-        );
-        warnings.push(("model_ignored".to_owned(), message));
+        let model = fanout.model.clone();
+        warnings.push(Warning::ForkIgnoresModel { variant: variant.clone(), model });
     }
     if fanout.queue == Queue::Parent && fanout.max_parallel.is_none() {
-        let message = "fanout.queue `parent` has no effect without fanout.max_parallel".to_owned();
-        warnings.push(("queue_ignored".to_owned(), message));
+        warnings.push(Warning::QueueIgnored { variant });
     }
     warnings
 }

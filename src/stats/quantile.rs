@@ -14,7 +14,7 @@ const BIN_RATIO: f64 = 1.001;
 /// and Fan 1996): always a value that was observed. Up to [`EXACT_MAX`] observations it is exact.
 /// Beyond, observations are counted in fixed logarithmic bins 0.1 % wide, and a quantile is the
 /// geometric middle of its bin, within 0.05 % of the order statistic; zero has a bin of its own,
-/// and smallest and largest observation stay exact.
+/// and the largest observation stays exact.
 #[derive(Clone, Debug)]
 pub struct Quantiles {
     exact_max: usize,

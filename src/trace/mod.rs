@@ -18,6 +18,7 @@ mod object;
 mod problem;
 mod prompts;
 mod read;
+mod simulated;
 mod text;
 
 pub use account::{AccountOptions, TraceBill, TraceRequest, account};
@@ -29,4 +30,5 @@ pub use mooncake::{
 };
 pub use problem::{TraceProblem, TraceProblems};
 pub use read::{Trace, TraceReader, read_trace};
+pub use simulated::simulated_lines;
 pub use text::to_text;

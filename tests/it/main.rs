@@ -3,8 +3,6 @@
 //! Method: every module states its goal and its source. What is compared exactly is compared as
 //! integers; what is estimated is compared at a fixed seed within four standard errors.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
 mod oracles;
 mod provider_rules;
 mod small_world;

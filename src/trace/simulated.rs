@@ -1,0 +1,48 @@
+//! A simulated run as a request trace.
+
+use crate::cache::PromptTree;
+use crate::ledger::RequestRecord;
+use crate::pricing::Usage;
+use crate::trace::{RequestLine, TraceBlock, kind_name};
+
+/// Returns the lines of a run, in the order in which its requests started.
+///
+/// `tree` holds the prompts of the records, `models` the names of the models they number. Ids of
+/// blocks are numbers of prefixes, so they are equal exactly where content is.
+pub fn simulated_lines(
+    records: &[RequestRecord],
+    tree: &PromptTree,
+    models: &[&str],
+) -> Vec<RequestLine> {
+    records.iter().map(|record| line(record, tree, models)).collect()
+}
+
+fn line(record: &RequestRecord, tree: &PromptTree, models: &[&str]) -> RequestLine {
+    let blocks = tree.blocks(record.prompt).into_iter().map(|(at, tokens, kind)| TraceBlock {
+        id: format!("{:08x}", at.number()),
+        tokens,
+        kind: kind_name(kind).to_owned(),
+        ttl: record.breakpoints.iter().find(|mark| mark.at == at).map(|mark| mark.ttl),
+    });
+    let usage = Usage {
+        uncached: record.split.uncached,
+        cache_write_5m: record.split.write_5m,
+        cache_write_1h: record.split.write_1h,
+        cache_read: record.split.read,
+        output: record.output,
+    };
+    RequestLine {
+        start: record.start,
+        first_token: record.first_token,
+        end: Some(record.end),
+        agent: match record.agent {
+            0 => "main".to_owned(),
+            number => format!("a{number}"),
+        },
+        model: models[record.model].to_owned(),
+        blocks: blocks.collect(),
+        usage: Some(usage),
+        output: record.output,
+        is_paid: record.is_paid,
+    }
+}
