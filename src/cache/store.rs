@@ -267,8 +267,8 @@ impl PromptCache {
         bounds
     }
 
-    /// Returns whether a breakpoint stands above the hit and reaches the minimum (semantics E2, E7).
-    /// Blocks may be empty, so that not tokens but blocks tell what stands above.
+    /// Returns whether a breakpoint stands above the hit and reaches the minimum (semantics E2,
+    /// E7). Blocks may be empty, so that not tokens but blocks tell what stands above.
     fn is_writable(&self, at: PrefixId, hit: Option<PrefixId>, minimum: Tokens) -> bool {
         self.depth(at) > hit.map_or(0, |hit| self.depth(hit)) && self.end(at) >= minimum.get()
     }

@@ -50,7 +50,12 @@ pub(super) struct ScenarioOptions {
     #[arg(value_name = "SCENARIO")]
     pub(super) scenario: PathBuf,
     /// Set a key: a dotted path into the scenario, or variant.NAME.KEY; VALUE is TOML, else text
-    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value, action = ArgAction::Append)]
+    #[arg(
+        long = "set",
+        value_name = "KEY=VALUE",
+        value_parser = key_value,
+        action = ArgAction::Append
+    )]
     pub(super) sets: Vec<(String, String)>,
 }
 
@@ -70,7 +75,13 @@ pub(super) struct SimulateOptions {
     #[command(flatten)]
     pub(super) scenario: ScenarioOptions,
     /// Number of replications
-    #[arg(long, value_name = "N", conflicts_with = "precision", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000), help_heading = "Run")]
+    #[arg(
+        long,
+        value_name = "N",
+        conflicts_with = "precision",
+        value_parser = clap::value_parser!(u64).range(1..=1_000_000_000),
+        help_heading = "Run"
+    )]
     pub(super) replications: Option<u64>,
     /// Stop when the half-width of the mean cost is this share of it, or at 10,000 [default: 1%]
     #[arg(long, value_name = "SHARE", value_parser = share, help_heading = "Run")]
@@ -79,7 +90,12 @@ pub(super) struct SimulateOptions {
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Run")]
     pub(super) seed: u64,
     /// Threads; the results do not depend on it [default: all cores]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024), help_heading = "Run")]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u16).range(1..=1_024),
+        help_heading = "Run"
+    )]
     pub(super) threads: Option<u16>,
     /// Exit with 3 when the 95th percentile of the cost exceeds this many US dollars
     #[arg(long, value_name = "USD", value_parser = money, help_heading = "Run")]
@@ -133,7 +149,12 @@ pub(super) struct TraceOptions {
     #[arg(value_name = "TRACE")]
     pub(super) trace: PathBuf,
     /// Set a key of the cache policy, such as cache.ttl=1h
-    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value, action = ArgAction::Append)]
+    #[arg(
+        long = "set",
+        value_name = "KEY=VALUE",
+        value_parser = key_value,
+        action = ArgAction::Append
+    )]
     pub(super) sets: Vec<(String, String)>,
     /// Price book: a shipped name or a file
     #[arg(long, value_name = "BOOK")]

@@ -86,8 +86,8 @@ const MAIN: &str = "main";
 /// Accounts a trace under a cache policy and prices.
 ///
 /// Requests are taken by start, equal starts in the order of the file. The breakpoints are those of
-/// the trace; `policy.breakpoints`, `policy.ttl` and `policy.keep_alive` do not act on it. A request
-/// without `end_s` counts as ended when its response began.
+/// the trace; `policy.breakpoints`, `policy.ttl` and `policy.keep_alive` do not act on it. A
+/// request without `end_s` counts as ended when its response began.
 ///
 /// # Errors
 /// All models without prices, and all blocks of one identity that contradict each other.
@@ -102,7 +102,8 @@ const MAIN: &str = "main";
 ///      [models.m]\ninput = 1\nwrite_5m = '1.25'\nread = '0.1'\noutput = 5",
 /// )?;
 /// let text = r#"{"start_s": 0, "first_token_s": 1.5, "agent": "main", "model": "m",
-///     "blocks": [{"id": "a", "tokens": 2000, "kind": "user:text", "ttl": "5m"}], "output_tokens": 10}"#;
+///     "blocks": [{"id": "a", "tokens": 2000, "kind": "user:text", "ttl": "5m"}],
+///     "output_tokens": 10}"#;
 /// let trace = read_trace(&text.replace('\n', " "), false)?;
 /// let found = account(&trace, &book, &CachePolicy::default(), &AccountOptions::default())?;
 /// // 2,000 tokens written at $1.25 and 10 of output at $5 per million.

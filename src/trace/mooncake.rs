@@ -153,7 +153,7 @@ impl MooncakeReplay {
 ///
 /// let mut reader = MooncakeReader::new();
 /// reader.line(r#"{"timestamp": 0, "input_length": 600, "output_length": 5, "hash_ids": [7, 8]}"#);
-/// reader.line(r#"{"timestamp": 90, "input_length": 700, "output_length": 5, "hash_ids": [7, 9]}"#);
+/// reader.line(r#"{"timestamp": 9, "input_length": 700, "output_length": 5, "hash_ids": [7, 9]}"#);
 /// let found = replay_mooncake(&reader.finish()?, &MooncakeOptions::default(), |_, _| {});
 /// assert_eq!((found.hit_blocks, found.hit_tokens.get()), (1, 512));
 /// # Ok::<(), forkcast::trace::TraceProblems>(())

@@ -21,7 +21,17 @@ const LAYERS: [(&str, &[&str]); 13] = [
     ("trace", &["units", "des", "cache", "pricing", "ledger"]),
     (
         "report",
-        &["units", "stats", "cache", "pricing", "ledger", "orchestration", "experiment", "trace"],
+        &[
+            "units",
+            "stats",
+            "cache",
+            "pricing",
+            "ledger",
+            "orchestration",
+            "experiment",
+            "scenario",
+            "trace",
+        ],
     ),
     // The binary's own module: it reaches the library by its name, `forkcast::`.
     ("cli", &[]),
