@@ -4,6 +4,7 @@
 //! integers; what is estimated is compared at a fixed seed within four standard errors.
 
 mod cli;
+mod engine;
 mod oracles;
 mod provider_rules;
 mod recorded;
