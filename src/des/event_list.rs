@@ -20,6 +20,9 @@ pub struct FutureEventList {
     keys: Vec<u128>,
     leaves: usize,
     sequence: u64,
+    /// The slot taken last, whose leaf still holds the old key: most often it schedules again at
+    /// once, and then one walk to the root is enough.
+    taken: Option<usize>,
 }
 
 impl FutureEventList {
@@ -33,13 +36,14 @@ impl FutureEventList {
     pub fn new(slots: usize) -> FutureEventList {
         assert!(slots <= FutureEventList::SLOTS_MAX, "slots must be within the list's limit");
         let leaves = slots.next_power_of_two().max(2);
-        FutureEventList { keys: vec![EMPTY; 2 * leaves], leaves, sequence: 0 }
+        FutureEventList { keys: vec![EMPTY; 2 * leaves], leaves, sequence: 0, taken: None }
     }
 
     /// Cancels everything and starts the sequence again.
     pub fn clear(&mut self) {
         self.keys.fill(EMPTY);
         self.sequence = 0;
+        self.taken = None;
     }
 
     /// Schedules the event of `slot` at `time`; an event it had pending is moved.
@@ -51,27 +55,42 @@ impl FutureEventList {
             | (self.sequence << SLOT_BITS)
             | slot as u64;
         self.sequence += 1;
+        self.settle(slot);
         self.replace(slot, (u128::from(instant) << 64) | u128::from(low));
     }
 
     /// Cancels the event of `slot`, if it has one.
     pub fn cancel(&mut self, slot: usize) {
+        self.settle(slot);
         self.replace(slot, EMPTY);
+    }
+
+    /// Forgets that `slot` was taken, since its leaf is about to be written, and clears the leaf
+    /// of any other slot that was.
+    fn settle(&mut self, slot: usize) {
+        if let Some(taken) = self.taken.take()
+            && taken != slot
+        {
+            self.replace(taken, EMPTY);
+        }
     }
 
     /// Returns whether `slot` has an event pending.
     pub fn is_pending(&self, slot: usize) -> bool {
-        self.keys[self.leaves + slot] != EMPTY
+        self.taken != Some(slot) && self.keys[self.leaves + slot] != EMPTY
     }
 
     /// Takes the earliest event: its time and slot.
     pub fn pop_next(&mut self) -> Option<(SimTime, usize)> {
+        if let Some(taken) = self.taken.take() {
+            self.replace(taken, EMPTY);
+        }
         let key = self.keys[1];
         if key == EMPTY {
             return None;
         }
         let slot = (key as u64 & ((1 << SLOT_BITS) - 1)) as usize;
-        self.cancel(slot);
+        self.taken = Some(slot);
         let instant = ((key >> 64) as u64) ^ (1 << 63);
         Some((SimTime::from_micros(instant as i64), slot))
     }

@@ -16,4 +16,4 @@ pub(crate) mod special;
 pub use event_list::FutureEventList;
 pub use family::Family;
 pub use quantile_table::QuantileTable;
-pub use random::{RandomStream, StreamCursor, StreamKey};
+pub use random::{EntityStreams, RandomStream, StreamCursor, StreamKey};

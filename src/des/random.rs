@@ -39,8 +39,28 @@ impl StreamKey {
     /// Returns the stream of this key: each part in turn is mixed into the hash of those before.
     #[inline]
     pub const fn stream(self) -> RandomStream {
-        let key = absorb(mix64(self.seed.wrapping_add(ABSORB)), self.replication);
-        RandomStream { key: absorb(absorb(key, self.entity), self.purpose) }
+        EntityStreams::new(self.seed, self.replication, self.entity).purpose(self.purpose)
+    }
+}
+
+/// All streams of one entity in one replication, hashed as far as they are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EntityStreams {
+    hash: u64,
+}
+
+impl EntityStreams {
+    /// Returns the streams of an entity.
+    #[inline]
+    pub const fn new(seed: u64, replication: u64, entity: u64) -> EntityStreams {
+        let hash = absorb(mix64(seed.wrapping_add(ABSORB)), replication);
+        EntityStreams { hash: absorb(hash, entity) }
+    }
+
+    /// Returns the stream of one purpose: the same as that of the whole [`StreamKey`].
+    #[inline]
+    pub const fn purpose(self, purpose: u64) -> RandomStream {
+        RandomStream { key: absorb(self.hash, purpose) }
     }
 }
 

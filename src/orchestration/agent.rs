@@ -1,6 +1,7 @@
 //! The state of one agent.
 
 use crate::cache::{BlockKind, Expected, LastPrompt, PrefixId};
+use crate::des::EntityStreams;
 use crate::orchestration::event::Event;
 use crate::orchestration::outcome::AgentBill;
 use crate::units::{SimTime, Tokens};
@@ -78,6 +79,8 @@ pub(super) struct Agent {
     pub(super) inherited: Tokens,
     pub(super) expected: Expected,
     pub(super) task: u32,
+    /// Random streams of the task.
+    pub(super) streams: EntityStreams,
     pub(super) iteration: u32,
     pub(super) iterations: u32,
     /// Leading iterations in which a fresh agent finds out again what the parent knew.
@@ -113,6 +116,7 @@ impl Agent {
             inherited: Tokens::ZERO,
             expected: Expected::Nothing,
             task: 0,
+            streams: EntityStreams::new(0, 0, 0),
             iteration: 0,
             iterations: 0,
             rediscovery: 0,

@@ -194,9 +194,11 @@ impl System {
             let tokens = self.plan.work.rediscovery_tokens.sample_tokens(stream, at);
             rediscovery = ((extra + 0.5) as u32, tokens.get());
         }
+        let streams = self.streams(1 + u64::from(task));
         let agent = &mut self.agents[slot];
         agent.activity = Activity::Iterate;
         agent.task = task;
+        agent.streams = streams;
         agent.iteration = 0;
         agent.report = report;
         (agent.rediscovery, agent.rediscovery_tokens) = rediscovery;
@@ -273,7 +275,7 @@ impl System {
         let output = if own + 1 == agent.iterations {
             agent.report
         } else {
-            self.plan.work.output.sample_tokens(self.stream(entity, output), counter)
+            self.plan.work.output.sample_tokens(agent.streams.purpose(output as u64), counter)
         };
         let role = if slot == MAIN { Role::Main } else { Role::Subagent };
         let mut out = self.outgoing(slot, role, output);
@@ -303,16 +305,17 @@ impl System {
             self.end_task(slot, now);
             return;
         }
-        let entity = 1 + u64::from(agent.task);
+        let streams = agent.streams;
         let again = own < agent.rediscovery;
         let counter = u64::from(if again { own } else { own - agent.rediscovery });
         let (result, time) = if again {
             (share(agent.rediscovery_tokens, agent.rediscovery, own), Purpose::RediscoveryToolTime)
         } else {
-            let stream = self.stream(entity, Purpose::ToolResult);
+            let stream = streams.purpose(Purpose::ToolResult as u64);
             (self.plan.work.tool_result.sample_tokens(stream, counter), Purpose::ToolTime)
         };
-        let time = self.plan.work.tool_time.sample_duration(self.stream(entity, time), counter);
+        let stream = streams.purpose(time as u64);
+        let time = self.plan.work.tool_time.sample_duration(stream, counter);
         let notes = if slot == MAIN { &self.plan.main.notes } else { &self.plan.child.notes };
         let note = if self.agents[slot].has_notes { notes.each } else { notes.first };
         let agent = &mut self.agents[slot];

@@ -1,7 +1,7 @@
 //! The loop: which handler an event goes to. What happens is in the handlers.
 
 use crate::cache::{BlockKind, CacheKey, PrefixId, PromptCache};
-use crate::des::{FutureEventList, RandomStream, StreamKey};
+use crate::des::{EntityStreams, FutureEventList, RandomStream};
 use crate::ledger::{Bill, RequestRecord};
 use crate::orchestration::agent::{Activity, Agent, Base, Turn};
 use crate::orchestration::children::Batch;
@@ -177,7 +177,12 @@ impl System {
 
     /// The random stream of an entity (0 for all tasks and the parent, 1 + n for task n).
     pub(super) fn stream(&self, entity: u64, purpose: Purpose) -> RandomStream {
-        StreamKey::new(self.seed, self.replication, entity, purpose as u64).stream()
+        self.streams(entity).purpose(purpose as u64)
+    }
+
+    /// All random streams of an entity.
+    pub(super) fn streams(&self, entity: u64) -> EntityStreams {
+        EntityStreams::new(self.seed, self.replication, entity)
     }
 
     pub(super) fn schedule(&mut self, slot: usize, time: SimTime, event: Event, class: EventClass) {

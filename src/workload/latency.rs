@@ -56,8 +56,10 @@ impl Default for Regression {
 impl Regression {
     /// Returns the time to first token, rounded to the nearest microsecond.
     pub fn time(&self, new: Tokens, context: Tokens) -> SimDuration {
-        let thousandths = i128::from(self.per_1k_new.as_micros()) * i128::from(new.get())
-            + i128::from(self.per_1k_context.as_micros()) * i128::from(context.get());
+        let part = |rate: SimDuration, tokens: Tokens| {
+            (rate.as_micros() as u64).saturating_mul(tokens.get()).min(u64::MAX / 4)
+        };
+        let thousandths = part(self.per_1k_new, new) + part(self.per_1k_context, context);
         self.base + SimDuration::from_micros(((thousandths + 500) / 1_000) as i64)
     }
 }
@@ -116,8 +118,8 @@ impl Default for Speed {
 impl Speed {
     /// Returns the time that `output` tokens take, rounded to the nearest microsecond.
     pub fn time(self, output: Tokens) -> SimDuration {
-        let nanoseconds = u128::from(self.nanoseconds_per_token) * u128::from(output.get());
-        SimDuration::from_micros(((nanoseconds + 500) / 1_000) as i64)
+        let nanoseconds = self.nanoseconds_per_token.saturating_mul(output.get());
+        SimDuration::from_micros((nanoseconds.saturating_add(500) / 1_000) as i64)
     }
 }
 
