@@ -6,7 +6,7 @@
 //! by the cache; files are read by the command line; nothing here knows a price by heart.
 //!
 //! Reading order: [`Usage`] (what was used), [`PriceBook`] (what a file states), [`ModelRates`]
-//! (what is in force for one model), [`charge`] (the bill), [`PriceBook::problems`].
+//! (what is in force for one model), [`charge()`] (the bill), [`PriceBook::problems`].
 
 mod charge;
 mod price_book;

@@ -8,7 +8,7 @@
 //! all problems of a trace, not the first.
 //!
 //! Reading order: [`RequestLine`] (what a line states), [`TraceReader`] (all lines, all problems),
-//! [`account`] (the bill), [`to_json`] (the result), [`MooncakeReader`] (another trace format).
+//! [`account()`] (the bill), [`to_json`] (the result), [`MooncakeReader`] (another trace format).
 
 mod account;
 mod format;
