@@ -1,8 +1,8 @@
 //! A bill by line item, role and cause, with its bounds.
 
 use crate::cache::{Accounting, Category, Cause, Segment};
-use crate::pricing::{CategoryPrices, ModelRates, Usage};
-use crate::units::{Money, Tokens};
+use crate::pricing::{CategoryPrices, ModelRates, Usage, charge};
+use crate::units::{Money, PricePerToken, Tokens};
 
 /// On whose behalf a request was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,27 +104,21 @@ impl Bill {
         };
         let prompt = usage.prompt();
         let prices = booking.rates.tier(prompt);
-        let parts = [
-            prices.input * usage.uncached,
-            prices.cache_write_5m * usage.cache_write_5m,
-            prices.cache_write_1h * usage.cache_write_1h,
-            prices.cache_read * usage.cache_read,
-            prices.output * usage.output,
-        ];
-        for (item, part) in self.items.iter_mut().zip(parts) {
+        let charge = charge(booking.rates, &usage);
+        for (item, part) in self.items.iter_mut().zip(charge.parts()) {
             *item += part;
         }
-        let cost: Money = parts.into_iter().sum();
+        let cost = charge.total();
         self.total += cost;
         self.roles[booking.role as usize] += cost;
-        self.causes[Cause::Read as usize] += parts[3];
-        self.causes[Cause::Output as usize] += parts[4];
+        self.causes[Cause::Read as usize] += charge.cache_read;
+        self.causes[Cause::Output as usize] += charge.output;
         for segment in booking.segments {
             let price = category_price(prices, segment.category);
             self.causes[segment.cause as usize] += price * Tokens::new(segment.tokens);
         }
         self.tokens += usage;
-        self.book_bounds(booking, prices, prompt, parts[4]);
+        self.book_bounds(booking, prices, prompt, charge.output);
         cost
     }
 
@@ -146,7 +140,7 @@ impl Bill {
     }
 }
 
-fn category_price(prices: &CategoryPrices, category: Category) -> crate::units::PricePerToken {
+fn category_price(prices: &CategoryPrices, category: Category) -> PricePerToken {
     match category {
         Category::Uncached => prices.input,
         Category::Write5m => prices.cache_write_5m,

@@ -28,6 +28,18 @@ impl Charge {
         let writes = self.cache_write_5m + self.cache_write_1h;
         self.uncached + writes + self.cache_read + self.output + self.fees
     }
+
+    /// Returns the parts in the order of the fields, as bills list them.
+    pub const fn parts(&self) -> [Money; 6] {
+        [
+            self.uncached,
+            self.cache_write_5m,
+            self.cache_write_1h,
+            self.cache_read,
+            self.output,
+            self.fees,
+        ]
+    }
 }
 
 impl Add for Charge {

@@ -3,7 +3,7 @@
 //! The console blocks of the README and of `tests/cli/` run as they stand; what needs more than a
 //! transcript is here.
 
-use crate::support::program::{expect, forkcast, root, shipped_scenarios};
+use crate::support::program::{expect, forkcast, read, root, shipped_scenarios};
 
 #[test]
 fn console_blocks_are_true() {
@@ -59,7 +59,7 @@ fn every_shipped_scenario_is_priced_the_same_when_read_back_as_a_trace() {
     let file = folder.path().join("run.jsonl");
     let path = file.to_str().expect("a UTF-8 path");
     for scenario in shipped_scenarios() {
-        let text = std::fs::read_to_string(root().join(&scenario)).expect("a scenario");
+        let text = read(root().join(&scenario));
         let settings: toml::Table = toml::from_str(&text).expect("valid TOML");
         let book = settings["prices"].as_str().expect("a named price book");
         let run = ["run", &scenario, "--replications", "1", "--trace", path, "--json", "--quiet"];
@@ -95,7 +95,7 @@ fn an_output_file_appears_whole_and_stdout_stays_empty() {
     let scenario = "scenarios/fork-guide.toml";
     let (stdout, _) = expect(0, &["run", scenario, "--json", "-o", path]);
     assert_eq!(stdout, "");
-    let written = std::fs::read_to_string(&file).expect("the file");
+    let written = read(&file);
     let printed = expect(0, &["run", scenario, "--json"]).0;
     assert_eq!(written, printed);
     let (_, stderr) = expect(1, &["run", scenario, "--json", "-o", "no/such/folder/out.json"]);

@@ -3,6 +3,7 @@
 //! Method: every module states its goal and its source. What is compared exactly is compared as
 //! integers; what is estimated is compared at a fixed seed within four standard errors.
 
+mod allocations;
 mod cli;
 mod engine;
 mod oracles;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use forkcast::orchestration::System;
 use forkcast::trace::read_trace;
 
-use crate::support::program::root;
+use crate::support::program::{read, root};
 use crate::support::scenario;
 
 /// Uncached, 5m write, read and output of each request, by agent.
@@ -17,7 +17,7 @@ type Requests = BTreeMap<String, Vec<[u64; 4]>>;
 
 fn recorded(version: &str, kind: &str) -> Requests {
     let path = root().join(format!("tests/fixtures/client-traces/{version}/{kind}.jsonl"));
-    let text = std::fs::read_to_string(path).expect("a recording");
+    let text = read(path);
     let trace = read_trace(&text, false).expect("a readable trace");
     let mut requests = Requests::new();
     for (_, line) in &trace.requests {

@@ -35,12 +35,18 @@ pub(crate) fn json(arguments: &[&str]) -> serde_json::Value {
     serde_json::from_str(&expect(0, &all).0).expect("stdout is JSON")
 }
 
+/// Reads a file of the project or one that a test has written.
+#[expect(clippy::disallowed_methods, reason = "tests read fixtures and what the program wrote")]
+pub(crate) fn read(path: impl AsRef<std::path::Path>) -> String {
+    std::fs::read_to_string(path).expect("a readable file")
+}
+
 /// Names of the shipped scenarios, as paths from the root.
 pub(crate) fn shipped_scenarios() -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(root().join("scenarios"))
         .expect("the folder of scenarios")
         .map(|entry| entry.expect("an entry").file_name().into_string().expect("a UTF-8 name"))
-        .filter(|name| name.ends_with(".toml"))
+        .filter(|name| name.rsplit_once('.').is_some_and(|(_, ending)| ending == "toml"))
         .map(|name| format!("scenarios/{name}"))
         .collect();
     names.sort();
