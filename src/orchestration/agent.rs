@@ -87,8 +87,8 @@ pub(super) struct Agent {
     pub(super) rediscovery: u32,
     pub(super) rediscovery_tokens: u64,
     pub(super) has_notes: bool,
-    /// Requests made, of which each draws from its own place in the agent's streams.
-    pub(super) requests: u64,
+    /// Requests besides turns and iterations, each with its own draws.
+    pub(super) extras: u64,
     /// Requests since the last compaction, and compactions that followed each other at once.
     pub(super) since_compaction: u32,
     pub(super) compactions_in_row: u32,
@@ -122,7 +122,7 @@ impl Agent {
             rediscovery: 0,
             rediscovery_tokens: 0,
             has_notes: false,
-            requests: 0,
+            extras: 0,
             since_compaction: 0,
             compactions_in_row: 0,
             resume_at: SimTime::NEVER,

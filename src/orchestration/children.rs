@@ -17,6 +17,10 @@ pub(super) struct Batch {
     pub(super) start: SimTime,
     /// Calls that were accepted.
     pub(super) calls: u32,
+    /// Calls that were refused; their tasks come after those of the accepted ones.
+    pub(super) refused: u32,
+    /// Task of the first call.
+    pub(super) first_task: u32,
     /// Children of it that have started.
     pub(super) started: u32,
     /// Children of it that have ended.
@@ -36,6 +40,8 @@ impl Default for Batch {
         Batch {
             start: SimTime::ZERO,
             calls: 0,
+            refused: 0,
+            first_task: 0,
             started: 0,
             ended: 0,
             first_agent: 1,
@@ -47,12 +53,14 @@ impl Default for Batch {
 }
 
 impl System {
-    /// Opens the launches of one message.
-    pub(super) fn open_batch(&mut self, now: SimTime, calls: u32) {
+    /// Opens the launches of one message, of whose calls the last `refused` are refused.
+    pub(super) fn open_batch(&mut self, now: SimTime, calls: u32, refused: u32) {
         let base = self.agents[MAIN].prompt;
         self.batch = Batch {
             start: now,
-            calls,
+            calls: calls - refused,
+            refused,
+            first_task: self.parent.called - calls,
             started: 0,
             ended: 0,
             first_agent: self.record.launches.started as usize + 1,
@@ -63,10 +71,13 @@ impl System {
         if self.plan.kind == AgentKind::Fork && self.plan.all_calls() {
             self.batch.fork_shared = self.append_all_calls(base, calls);
         }
+        let is_first = self.batch.first_agent == 1;
         match self.plan.launch {
-            Launch::Together | Launch::Staggered(_) => {}
             Launch::HoldFirst(longest) => self.batch.release = now + longest,
-            Launch::Prewarm(part) => self.batch.release = self.prewarm(now, part),
+            Launch::Prewarm(part) if is_first && self.batch.calls > 0 => {
+                self.batch.release = self.prewarm(now, part);
+            }
+            Launch::Together | Launch::Staggered(_) | Launch::Prewarm(_) => {}
         }
         self.launch_ready(now);
     }
@@ -167,8 +178,7 @@ impl System {
         self.batch.started += 1;
         self.parent.running += 1;
         let slot = self.record.launches.started as usize;
-        let task = self.parent.next_task;
-        self.parent.next_task += 1;
+        let task = self.batch.first_task + self.batch.started - 1;
         self.begin_task(slot, task);
         if self.plan.kind == AgentKind::Fork {
             self.make_fork(slot);

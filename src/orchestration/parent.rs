@@ -11,10 +11,8 @@ use crate::units::{SimTime, Tokens};
 /// What the parent keeps track of.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Parent {
-    /// Next task to be started.
-    pub(super) next_task: u32,
-    /// Next task to be called.
-    pub(super) uncalled: u32,
+    /// Tasks that have been called.
+    pub(super) called: u32,
     /// Children running.
     pub(super) running: u32,
     /// Reports that have come and are not yet in the prompt; the first `taken` are.
@@ -76,17 +74,18 @@ impl System {
 
     /// Calls that the parent would make now: all, or as many as there are free slots.
     fn calls_possible(&self) -> u32 {
-        let left = self.plan.tasks - self.parent.uncalled;
+        let left = self.plan.tasks - self.parent.called;
         match self.plan.queue {
             Queue::Harness => left,
-            Queue::Parent => left.min(self.plan.slots - self.parent.running.min(self.plan.slots)),
+            Queue::Parent if self.batch.started < self.batch.calls => 0,
+            Queue::Parent => left.min(self.plan.slots.saturating_sub(self.parent.running)),
         }
     }
 
     /// Makes calls: they enter the parent, children start, receipts come back.
     fn delegate(&mut self, now: SimTime, calls: u32) {
         self.record.launches.attempted += calls;
-        self.parent.uncalled += calls;
+        self.parent.called += calls;
         let refused = self.refusals(calls);
         self.record.launches.refused_concurrency += refused;
         let wrapper = self.plan.wrapper.clone();
@@ -95,16 +94,12 @@ impl System {
         }
         let accepted = calls - refused;
         self.agents[MAIN].activity = Activity::Idle;
-        self.open_batch(now, accepted);
-        self.parent.next_task = self.parent.uncalled - calls + self.batch.started;
+        self.open_batch(now, calls, refused);
         if self.plan.background || accepted == 0 {
             for _ in 0..accepted {
                 self.agents[MAIN].add(wrapper.receipt, BlockKind::ToolResult);
             }
-            for _ in 0..refused {
-                self.agents[MAIN].add(wrapper.refusal, BlockKind::ToolResult);
-            }
-            self.add_note();
+            self.add_refusals_and_note();
             self.start_turn(Turn::Receipts, now);
         } else {
             self.wait_until(MAIN, now, SimTime::NEVER);
@@ -117,6 +112,14 @@ impl System {
             return 0;
         }
         calls.saturating_sub(self.plan.concurrency.saturating_sub(self.parent.running))
+    }
+
+    /// The error texts of refused calls, after what the other calls of the message brought.
+    fn add_refusals_and_note(&mut self) {
+        for _ in 0..self.batch.refused {
+            self.agents[MAIN].add(self.plan.wrapper.refusal, BlockKind::ToolResult);
+        }
+        self.add_note();
     }
 
     fn add_note(&mut self) {
@@ -191,10 +194,6 @@ impl System {
     pub(super) fn child_ended(&mut self, slot: usize, now: SimTime) {
         self.parent.running -= 1;
         self.batch.ended += u32::from(slot >= self.batch.first_agent);
-        let is_complete = self.agents[slot].iteration + 1 == self.agents[slot].iterations;
-        if !is_complete {
-            self.agents[slot].report = Tokens::ZERO;
-        }
         self.launch_ready(now);
         if self.plan.background {
             self.parent.reports.push(self.agents[slot].report);
@@ -217,7 +216,7 @@ impl System {
             let result = self.plan.wrapper.result + self.agents[slot].report;
             self.agents[MAIN].add(result, BlockKind::ToolResult);
         }
-        self.add_note();
+        self.add_refusals_and_note();
         if !self.parent.is_stopped {
             self.start_turn(Turn::Results, now);
         }

@@ -58,7 +58,7 @@ impl System {
             model: agent.model,
             ttl: self.plan.role_ttl(slot == MAIN),
             output,
-            draw: (AGENT_ENTITIES + slot as u64, Purpose::ExtraFirstToken, agent.requests),
+            draw: (AGENT_ENTITIES + slot as u64, Purpose::ExtraFirstToken, agent.extras),
         }
     }
 
@@ -124,20 +124,23 @@ impl System {
             start: now,
             ready: now,
             minimum: self.plan.models[out.model].minimum,
-            early_miss: self.is_early_miss(slot),
+            early_miss: self.is_early_miss(out.draw),
             last: agent.last,
             inherited: agent.inherited,
             expected: agent.expected,
         }
     }
 
-    fn is_early_miss(&self, slot: usize) -> bool {
+    /// Draws from a stream beside that of the request's own time to first token, so that variants
+    /// that do the same work miss at the same requests.
+    fn is_early_miss(&self, (entity, purpose, counter): (u64, Purpose, u64)) -> bool {
         let probability = self.plan.cache.early_miss_probability;
         if probability <= 0.0 {
             return false;
         }
-        let stream = self.stream(AGENT_ENTITIES + slot as u64, Purpose::EarlyMiss);
-        let uniform = (stream.at(self.agents[slot].requests) >> 11) as f64 / (1u64 << 53) as f64;
+        let stream = self.stream(entity, Purpose::EarlyMiss);
+        let uniform = (stream.at((purpose as u64) << 48 | counter) >> 11) as f64;
+        let uniform = uniform / (1u64 << 53) as f64;
         uniform < probability
     }
 
@@ -188,7 +191,7 @@ impl System {
         agent.last = Some(LastPrompt { prompt: out.prompt, cached: accounting.cached });
         agent.last_start = now;
         agent.expected = Expected::Nothing;
-        agent.requests += 1;
+        agent.extras += u64::from(matches!(out.draw.1, Purpose::ExtraFirstToken));
         agent.bill.requests += 1;
         agent.bill.last_request = context + out.output;
     }

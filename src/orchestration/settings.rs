@@ -257,10 +257,12 @@ pub enum ForkTail {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Children running at once; a launch above it is refused and its task dropped. Left out: no
+    /// Children running at once, at least 1; a call above it is refused when it is made, and its
+    /// task dropped. Left out: no
     /// limit.
     pub concurrency: Option<u32>,
-    /// Tool calls of one message that run at once, foreground children included; the rest wait.
+    /// Tool calls of one message that run at once, at least 1, foreground children included; the
+    /// rest wait.
     /// Left out: no limit.
     pub tools: Option<u32>,
 }

@@ -267,6 +267,7 @@ impl System {
             self.parent.is_stopped = true;
         } else {
             self.record.launches.failed += 1;
+            self.agents[slot].report = Tokens::ZERO;
             self.child_ended(slot, now);
         }
     }

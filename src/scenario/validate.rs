@@ -2,7 +2,7 @@
 
 use crate::cache::{CachePolicy, KeepAlive};
 use crate::experiment::Warning;
-use crate::orchestration::{AgentKind, Fanout, Queue};
+use crate::orchestration::{AgentKind, Fanout, Limits, Queue};
 use crate::scenario::{Problem, Scenario, Tree};
 use crate::units::SimDuration;
 use crate::workload::{Distribution, FirstToken, Quantity};
@@ -22,6 +22,7 @@ pub(super) fn check(scenario: &Scenario, tree: &Tree) -> Vec<Problem> {
         found.push(("format_version", format!("{version} is not a known version; write 1")));
     }
     check_fanout(&scenario.fanout, &mut found);
+    check_limits(&scenario.limits, &mut found);
     check_task(scenario, &mut found);
     check_cache(&scenario.cache, &mut found);
     check_session(scenario, &mut found);
@@ -35,6 +36,15 @@ fn check_fanout(fanout: &Fanout, found: &mut Vec<(&str, String)>) {
     }
     if fanout.max_parallel == Some(0) {
         found.push(("fanout.max_parallel", "0 would start nothing; expected at least 1".into()));
+    }
+}
+
+fn check_limits(limits: &Limits, found: &mut Vec<(&str, String)>) {
+    let least_one = [("limits.concurrency", limits.concurrency), ("limits.tools", limits.tools)];
+    for (key, limit) in least_one {
+        if limit == Some(0) {
+            found.push((key, "0 would let nothing run; expected at least 1".into()));
+        }
     }
 }
 

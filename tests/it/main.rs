@@ -7,6 +7,7 @@ mod allocations;
 mod cli;
 mod engine;
 mod oracles;
+mod orchestration;
 mod provider_rules;
 mod recorded;
 mod scenarios;

@@ -7,7 +7,14 @@ pub(crate) mod random;
 pub(crate) mod world;
 
 use forkcast::orchestration::System;
-use forkcast::scenario::{LoadInput, Loaded, Problems, load};
+use forkcast::pricing::PriceBook;
+use forkcast::scenario::{DEFAULT_PRICES, LoadInput, Loaded, Problems, load, load_book};
+
+/// The price book of a scenario that names none.
+pub(crate) fn default_book() -> PriceBook {
+    load_book(DEFAULT_PRICES, &mut |_| Err("no files in this test".to_owned()))
+        .unwrap_or_else(|problems| panic!("{}", problems.render(false)))
+}
 
 /// Loads a scenario text without any file besides.
 pub(crate) fn try_load(text: &str, sets: &[(&str, &str)]) -> Result<Loaded, Problems> {
