@@ -6,7 +6,7 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{self, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::cache::Ttl;
 use crate::units::{SimDuration, Tokens};
@@ -70,7 +70,9 @@ impl Default for CachePolicy {
 }
 
 /// A place in a prompt at which a client sets a breakpoint, in prompt order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum BreakpointName {
     /// After the first system block, tools included.
@@ -86,7 +88,7 @@ pub enum BreakpointName {
 }
 
 /// What equal cold requests in flight pay (semantics E4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ColdWrites {
     /// Each pays its own write.
@@ -96,7 +98,7 @@ pub enum ColdWrites {
 }
 
 /// From when an entry's lifetime counts (semantics E5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TtlClock {
     /// From the start of the request that writes or reads it (documented).
@@ -106,7 +108,7 @@ pub enum TtlClock {
 }
 
 /// Which live entries below the one read are refreshed with it (semantics E5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RefreshShorter {
     /// Those on which a breakpoint of the reading request stands.
@@ -135,6 +137,15 @@ impl<'de> Deserialize<'de> for KeepAlive {
             }
             crate::units::parse_duration(text).map(KeepAlive::Every)
         })
+    }
+}
+
+impl Serialize for KeepAlive {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            KeepAlive::Off => serializer.serialize_str("off"),
+            KeepAlive::Every(interval) => interval.serialize(serializer),
+        }
     }
 }
 

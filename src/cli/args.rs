@@ -49,7 +49,15 @@ pub(super) struct ScenarioOptions {
     /// Scenario file
     #[arg(value_name = "SCENARIO")]
     pub(super) scenario: PathBuf,
-    /// Set a key: a dotted path into the scenario, or variant.NAME.KEY; VALUE is TOML, else text
+    #[command(flatten)]
+    pub(super) set: SetOptions,
+}
+
+/// Settings changed on the command line.
+#[derive(Debug, clap::Args)]
+pub(super) struct SetOptions {
+    /// Set a key: a dotted path into the scenario, or variant.NAME.KEY; VALUE is TOML, else text.
+    /// On a trace only keys of the cache policy act, such as cache.ttl=1h
     #[arg(
         long = "set",
         value_name = "KEY=VALUE",
@@ -148,14 +156,8 @@ pub(super) struct TraceOptions {
     /// Trace file, one request a line
     #[arg(value_name = "TRACE")]
     pub(super) trace: PathBuf,
-    /// Set a key of the cache policy, such as cache.ttl=1h
-    #[arg(
-        long = "set",
-        value_name = "KEY=VALUE",
-        value_parser = key_value,
-        action = ArgAction::Append
-    )]
-    pub(super) sets: Vec<(String, String)>,
+    #[command(flatten)]
+    pub(super) set: SetOptions,
     /// Price book: a shipped name or a file
     #[arg(long, value_name = "BOOK")]
     pub(super) prices: Option<String>,

@@ -58,9 +58,10 @@ fn show(book: &PriceBook) -> String {
     }
     format!(
         "{}, as of {}: US dollars per million tokens; minimum cacheable prefix and window in \
-         tokens\n\n{table}\n",
+         tokens\n\n{}\n",
         terminal::printable(&book.name),
-        book.as_of
+        book.as_of,
+        table.trim_fmt()
     )
 }
 

@@ -95,7 +95,7 @@ fn list() -> String {
             table.add_row([name.to_owned(), summary]);
         }
     }
-    format!("{table}\n")
+    table.trim_fmt() + "\n"
 }
 
 /// The source of the longest key that covers a value.
@@ -119,7 +119,7 @@ fn show(values: &Values) -> String {
     for (key, value) in &values.settings {
         table.add_row([key.as_str(), value.as_str(), source_of(&values.sources, key)]);
     }
-    let _ = writeln!(text, "\n{table}");
+    let _ = writeln!(text, "\n{}", table.trim_fmt());
     text
 }
 
@@ -135,5 +135,5 @@ fn diff((a, left): (&str, &Values), (b, right): (&str, &Values)) -> String {
             table.add_row([key.clone(), shown(old), shown(new)]);
         }
     }
-    format!("{table}\n")
+    table.trim_fmt() + "\n"
 }

@@ -90,7 +90,7 @@ impl Command {
     fn reproduce(&self, options: &SimulateOptions, results: &Results) -> String {
         let scenario = options.scenario.scenario.display().to_string();
         let mut text = format!("forkcast {} {}", self.name, quoted(&scenario));
-        for (key, value) in &options.scenario.sets {
+        for (key, value) in &options.scenario.set.sets {
             let _ = write!(text, " --set {}", quoted(&format!("{key}={value}")));
         }
         let _ = write!(text, " --replications {} --seed {}", results.replications, results.seed);

@@ -28,7 +28,8 @@ pub(super) fn run(options: &TraceOptions) -> Result<(), Failure> {
 }
 
 fn requests(options: &TraceOptions) -> Result<(), Failure> {
-    let policy = trace_policy(&options.sets).map_err(|problems| Failure::problems(&problems))?;
+    let policy =
+        trace_policy(&options.set.sets).map_err(|problems| Failure::problems(&problems))?;
     let book = prices::open(options.prices.as_deref().unwrap_or(DEFAULT_PRICES))?;
     let mut reader = TraceReader::new(policy.cache.ttl_clock == TtlClock::ResponseEnd);
     each_line(&options.trace, |line| match line {

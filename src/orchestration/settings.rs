@@ -2,7 +2,7 @@
 //! `[limits]` tables of a scenario.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::units::{SimDuration, Tokens};
 use crate::workload::Distribution;
@@ -44,7 +44,7 @@ impl Default for Session {
 }
 
 /// Who pays for the session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Billing {
     /// Inside a subscription's usage: entries of the main session live one hour.
@@ -109,7 +109,7 @@ impl Default for Fanout {
 }
 
 /// Who does a task (semantics 6).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentKind {
     /// A child with its own tools, system prompt and context.
@@ -138,7 +138,7 @@ impl AgentKind {
 }
 
 /// Where tasks above `max_parallel` wait (semantics D6).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Queue {
     /// All calls stand in one message; the next child starts when a slot is free.
@@ -148,7 +148,7 @@ pub enum Queue {
 }
 
 /// When the children of one message start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Launch {
     /// All at once.
@@ -162,7 +162,7 @@ pub enum Launch {
 }
 
 /// Which part of the children's prompt is warmed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Prewarm {
     /// Tools and system prompt.
@@ -174,7 +174,7 @@ pub enum Prewarm {
 }
 
 /// How completion notices enter the parent (semantics D8).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Notices {
     /// One request each.
@@ -244,7 +244,7 @@ impl Default for Fork {
 }
 
 /// Which calls a fork carries (semantics D3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ForkTail {
     /// Its own only (2.1.260 and 2.1.332; C9).

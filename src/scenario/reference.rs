@@ -153,5 +153,5 @@ fn object(root: &Value, node: &Value) -> String {
         .iter()
         .map(|(key, value)| format!("{key} = {}", accepted(root, value)))
         .collect();
-    format!("`{{ {} }}`", fields.join(", "))
+    format!("{{ {} }}", fields.join(", "))
 }

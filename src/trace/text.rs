@@ -28,7 +28,7 @@ pub fn to_text(found: &TraceBill, book: &PriceBook) -> String {
         "without a cache {}, with a perfect one {}; {} misses, {} expected rebuilds\n",
         bill.no_cache, bill.perfect_cache, bill.misses, bill.expected_rebuilds
     );
-    let _ = writeln!(text, "{}", requests(&found.requests));
+    let _ = writeln!(text, "{}", requests(&found.requests).trim_fmt());
     for warning in &found.warnings {
         let _ = writeln!(text, "warning: {warning}");
     }
@@ -54,7 +54,7 @@ fn shares<'a>(title: &str, parts: impl Iterator<Item = (&'a str, Money)>, total:
         table.add_row([name.to_owned(), part.to_string(), format!("{share:.1} %")]);
     }
     right_align(&mut table, 1);
-    format!("{table}\n\n")
+    table.trim_fmt() + "\n\n"
 }
 
 fn requests(requests: &[TraceRequest]) -> Table {

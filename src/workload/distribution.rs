@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::des::{Family, QuantileTable};
@@ -286,6 +287,13 @@ impl<Q: Quantity> fmt::Display for Distribution<Q> {
     /// Writes the distribution the way a person says it: `lognormal (median 24, mean 35)`, `500`.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(&self.law.text(Q::show))
+    }
+}
+
+impl<Q: Quantity> Serialize for Distribution<Q> {
+    /// Writes what [`fmt::Display`] does: the reference of settings states defaults so.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

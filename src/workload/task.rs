@@ -1,7 +1,7 @@
 //! The work itself: the `[task]` table of a scenario, the same for every variant.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::units::{SimDuration, Tokens};
 use crate::workload::{Count, Distribution};
@@ -63,7 +63,7 @@ impl Default for Rediscovery {
 }
 
 /// What changes before every request of a task (validation 2.6: pinned and no reuse).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PrefixChange {
     /// Nothing.
