@@ -237,12 +237,13 @@ fn agents(totals: &Totals, count: u64) -> Vec<AgentMean> {
     totals.agents.iter().enumerate().map(agent).collect()
 }
 
-fn launches([attempted, started, refused, completed, failed]: [f64; 5]) -> LaunchMeans {
+fn launches(counts: [f64; 6]) -> LaunchMeans {
+    let [attempted, started, concurrency, depth, completed, failed] = counts;
     vec![
         ("attempted", attempted),
         ("started", started),
-        ("refused_concurrency", refused),
-        ("refused_depth", 0.0),
+        ("refused_concurrency", concurrency),
+        ("refused_depth", depth),
         ("refused_budget", 0.0),
         ("refused_other", 0.0),
         ("completed", completed),

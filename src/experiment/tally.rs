@@ -87,7 +87,7 @@ pub(super) struct Totals {
     pub(super) misses: u64,
     pub(super) expected_rebuilds: u64,
     /// Attempted, started, refused, completed, failed.
-    pub(super) launches: [u64; 5],
+    pub(super) launches: [u64; 6],
     pub(super) last_request: u128,
     /// In the order of [`Outcome::ALL`].
     pub(super) outcomes: [u64; Outcome::ALL.len()],
@@ -147,6 +147,7 @@ impl Totals {
             launches.attempted,
             launches.started,
             launches.refused_concurrency,
+            launches.refused_depth,
             launches.completed,
             launches.failed,
         ];

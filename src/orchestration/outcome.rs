@@ -35,6 +35,8 @@ pub struct Launches {
     pub attempted: u32,
     /// Children that started.
     pub started: u32,
+    /// Calls refused because no layer of children is allowed.
+    pub refused_depth: u32,
     /// Calls refused because too many children ran.
     pub refused_concurrency: u32,
     /// Children that came to their report.

@@ -86,8 +86,7 @@ impl System {
     fn delegate(&mut self, now: SimTime, calls: u32) {
         self.record.launches.attempted += calls;
         self.parent.called += calls;
-        let refused = self.refusals(calls);
-        self.record.launches.refused_concurrency += refused;
+        let refused = self.refuse(calls);
         let wrapper = self.plan.wrapper.clone();
         for _ in 0..calls {
             self.agents[MAIN].add(wrapper.call, BlockKind::ToolUse);
@@ -106,12 +105,20 @@ impl System {
         }
     }
 
-    /// Calls above the product's limit are refused; nothing queues for it (semantics D5).
-    fn refusals(&self, calls: u32) -> u32 {
+    /// Refuses calls above the product's limits; nothing queues for it (semantics D5).
+    fn refuse(&mut self, calls: u32) -> u32 {
+        let launches = &mut self.record.launches;
+        if !self.plan.may_delegate {
+            launches.refused_depth += calls;
+            return calls;
+        }
         if self.plan.concurrency >= self.plan.slots {
             return 0;
         }
-        calls.saturating_sub(self.plan.concurrency.saturating_sub(self.parent.running))
+        let free = self.plan.concurrency.saturating_sub(self.parent.running);
+        let refused = calls.saturating_sub(free);
+        launches.refused_concurrency += refused;
+        refused
     }
 
     /// The error texts of refused calls, after what the other calls of the message brought.

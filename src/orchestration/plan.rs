@@ -63,6 +63,8 @@ pub struct Plan {
     pub(super) tasks: u32,
     pub(super) slots: u32,
     pub(super) concurrency: u32,
+    /// Whether the main session may have children at all.
+    pub(super) may_delegate: bool,
     pub(super) queue: Queue,
     pub(super) background: bool,
     pub(super) launch: Launch,
@@ -125,6 +127,7 @@ impl Plan {
             kind: fanout.agent,
             tasks: fanout.tasks,
             slots,
+            may_delegate: input.limits.depth != Some(0),
             concurrency: input.limits.concurrency.unwrap_or(u32::MAX),
             queue: fanout.queue,
             background: fanout.background,

@@ -257,6 +257,8 @@ pub enum ForkTail {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
+    /// Layers of children below the main session; 0: every call is refused. Left out: no limit.
+    pub depth: Option<u32>,
     /// Children running at once, at least 1; a call above it is refused when it is made, and its
     /// task dropped. Left out: no
     /// limit.

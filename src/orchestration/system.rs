@@ -160,7 +160,7 @@ impl System {
         let launches = &self.record.launches;
         assert_eq!(
             launches.attempted,
-            launches.started + launches.refused_concurrency,
+            launches.started + launches.refused_concurrency + launches.refused_depth,
             "every call is started or refused"
         );
         assert_eq!(

@@ -143,6 +143,20 @@ fn calls_above_the_concurrency_limit_are_refused_and_cost_their_text() {
 }
 
 #[test]
+fn without_a_layer_of_children_every_call_is_refused() {
+    for background in ["true", "false"] {
+        let sets =
+            [("fanout.tasks", "3"), ("limits.depth", "0"), ("fanout.background", background)];
+        let system = run(SMALL, &sets);
+        let launches = system.record().launches;
+        assert_eq!((launches.attempted, launches.refused_depth, launches.started), (3, 3, 0));
+        // 40,000 + 3 calls of 53 + 3 texts of 71 + a note of 19.
+        let last = system.agent_bills().next().expect("main").last_request.get();
+        assert_eq!(last, 40_000 + 159 + 213 + 19 + 9);
+    }
+}
+
+#[test]
 fn a_parent_that_queues_makes_every_call_in_the_end() {
     for launch in ["\"together\"", "{ staggered = \"30s\" }", "{ hold_first = \"60s\" }"] {
         for background in ["true", "false"] {
