@@ -22,8 +22,8 @@ pub struct CachePolicy {
     /// Lifetime of written entries, for all agents or by role (semantics E6); left out: by
     /// `session.billing` (P 4.1).
     pub ttl: Option<TtlPolicy>,
-    /// Interval of minimal requests that keep entries alive while an agent waits, or `off`
-    /// (semantics L5).
+    /// Interval of minimal requests that keep entries alive while an agent waits, at least 1 s, or
+    /// `off`; at most 10,000 in one wait (semantics L5).
     pub keep_alive: KeepAlive,
     /// Positions tested from a breakpoint backwards, its own included; 1 to 1,000 (semantics E3).
     pub lookback: u32,
@@ -178,6 +178,7 @@ pub struct TtlPolicy {
     pub subagent: RoleTtl,
 }
 
+const HEAD_BEFORE_TAIL: &str = "head `5m` with tail `1h`; 1h breakpoints must come before 5m ones";
 const TTL_EXPECTED: &str = "`5m`, `1h` or a table { head = \"1h\", tail = \"5m\" }";
 
 impl<'de> Deserialize<'de> for RoleTtl {
@@ -209,9 +210,7 @@ impl<'de> Visitor<'de> for RoleTtlVisitor {
         }
         let HeadTail { head, tail } = HeadTail::deserialize(MapAccessDeserializer::new(map))?;
         if head < tail {
-            return Err(de::Error::custom(
-                "head `5m` with tail `1h`; 1h breakpoints must come before 5m ones",
-            ));
+            return Err(de::Error::custom(HEAD_BEFORE_TAIL));
         }
         Ok(RoleTtl { head, tail })
     }
@@ -241,9 +240,19 @@ impl<'de> Visitor<'de> for TtlPolicyVisitor {
         struct ByRole {
             main: RoleTtl,
             subagent: RoleTtl,
+            head: Option<Ttl>,
+            tail: Option<Ttl>,
         }
-        let ByRole { main, subagent } = ByRole::deserialize(MapAccessDeserializer::new(map))?;
-        Ok(TtlPolicy { main, subagent })
+        let found = ByRole::deserialize(MapAccessDeserializer::new(map))?;
+        match (found.head, found.tail) {
+            (None, None) => Ok(TtlPolicy { main: found.main, subagent: found.subagent }),
+            (Some(head), Some(tail)) if head >= tail => {
+                let both = RoleTtl { head, tail };
+                Ok(TtlPolicy { main: both, subagent: both })
+            }
+            (Some(_), Some(_)) => Err(de::Error::custom(HEAD_BEFORE_TAIL)),
+            _ => Err(de::Error::custom("`head` and `tail` go together")),
+        }
     }
 }
 
@@ -259,7 +268,7 @@ impl JsonSchema for TtlPolicy {
         }]});
         json_schema!({ "anyOf": [ttl, {
             "type": "object", "additionalProperties": false,
-            "properties": { "main": role, "subagent": role }
+            "properties": { "main": role, "subagent": role, "head": ttl, "tail": ttl }
         }]})
     }
 }

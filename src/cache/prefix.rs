@@ -173,6 +173,11 @@ impl PromptTree {
         Tokens::new(self.nodes[prefix.0 as usize].end)
     }
 
+    /// Returns the number of blocks of a prefix.
+    pub fn depth(&self, prefix: PrefixId) -> usize {
+        self.nodes[prefix.0 as usize].depth as usize
+    }
+
     /// Returns the prefix without its last block, or `None` for an empty one.
     pub fn parent(&self, prefix: PrefixId) -> Option<PrefixId> {
         let node = &self.nodes[prefix.0 as usize];
@@ -182,6 +187,11 @@ impl PromptTree {
     /// Returns what the last block of a prefix is.
     pub fn kind(&self, prefix: PrefixId) -> BlockKind {
         self.nodes[prefix.0 as usize].kind
+    }
+
+    /// Returns whether the last block of a prefix is part of what an agent starts with.
+    pub fn is_startup(&self, prefix: PrefixId) -> bool {
+        self.nodes[prefix.0 as usize].startup
     }
 
     /// Returns the level of the last block of a prefix.

@@ -298,6 +298,7 @@ impl PromptCache {
             self.emit(Cause::BelowMinimum, &mut from, last, bounds);
         }
         let reach = self.reach(request, hit);
+        let marked = last;
         // A prefix that a live entry still covers has not expired, though entries of earlier
         // requests below it have: nothing but the miss or the window kept it from being read.
         if request.early_miss {
@@ -321,7 +322,7 @@ impl PromptCache {
         match request.last {
             Some(last) => {
                 if let Some(cause) = self.change(&last, request.prompt) {
-                    self.emit(cause, &mut from, last.cached.get(), bounds);
+                    self.emit(cause, &mut from, last.cached.get().min(marked), bounds);
                 }
                 self.emit(Cause::NewContent, &mut from, bounds.end, bounds);
             }
@@ -345,12 +346,13 @@ impl PromptCache {
         }
     }
 
-    /// Finds how far each state of entries above the hit reaches.
+    /// Finds how far each state of entries above the hit reaches. What stands after the last
+    /// breakpoint is new content: the client did not ask for it to be read.
     fn reach(&self, request: &CacheRequest<'_>, hit: Option<PrefixId>) -> Reach {
         let mut reach = Reach::default();
         let now = request.start;
         let bottom = hit.map_or(0, |hit| self.depth(hit));
-        let mut index = request.prompt.0;
+        let mut index = request.breakpoints.last().map_or(request.prompt, |mark| mark.at).0;
         loop {
             let node = &self.tree.nodes[index as usize];
             if node.depth <= bottom {

@@ -25,7 +25,7 @@ pub(super) struct Args {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Simulate one scenario: the bill, and where every dollar goes
+    /// Simulate one scenario without its variants: the bill, and where every dollar goes
     Run(RunOptions),
     /// Compare the variants of a scenario on common random numbers
     Compare(SimulateOptions),
@@ -105,7 +105,7 @@ pub(super) struct SimulateOptions {
         help_heading = "Run"
     )]
     pub(super) threads: Option<u16>,
-    /// Exit with 3 when the 95th percentile of the cost exceeds this many US dollars
+    /// Exit with 3 when the 95th percentile of any variant's cost exceeds this many US dollars
     #[arg(long, value_name = "USD", value_parser = money, help_heading = "Run")]
     pub(super) budget_cap: Option<f64>,
     #[command(flatten)]
@@ -167,9 +167,9 @@ pub(super) struct TraceOptions {
     /// Lifetime of entries of a Mooncake trace
     #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = "Mooncake")]
     pub(super) ttl: Option<forkcast::units::SimDuration>,
-    /// Whether an entry lives at the instant at which its lifetime ends
-    #[arg(long, value_enum, default_value = "strict", help_heading = "Mooncake")]
-    pub(super) ttl_bound: Bound,
+    /// Whether an entry lives at the instant at which its lifetime ends [default: inclusive]
+    #[arg(long, value_enum, help_heading = "Mooncake")]
+    pub(super) ttl_bound: Option<Bound>,
     /// Blocks the cache holds; the least recently used go first
     #[arg(long, value_name = "BLOCKS", help_heading = "Mooncake")]
     pub(super) capacity: Option<u64>,

@@ -31,6 +31,13 @@ pub(super) enum Failure {
         /// What to try.
         hint: Option<String>,
     },
+    /// The command line asks for what does not go together.
+    Usage {
+        /// What is wrong.
+        message: String,
+        /// What to try.
+        hint: &'static str,
+    },
     /// A check or cap did not hold; the results have been printed.
     Check(String),
     /// The reader of our output has gone: not an error.
@@ -43,6 +50,11 @@ impl Failure {
     /// A failure with one line of message.
     pub(super) fn message(message: impl Into<String>) -> Failure {
         Failure::Message { message: message.into(), hint: None }
+    }
+
+    /// Options that do not go together.
+    pub(super) fn usage(message: String, hint: &'static str) -> Failure {
+        Failure::Usage { message, hint }
     }
 
     /// The failure to do something with a file.
@@ -68,6 +80,10 @@ impl Failure {
                     terminal::talk(&format!("\nhint: {hint}"));
                 }
                 INPUT
+            }
+            Failure::Usage { message, hint } => {
+                terminal::talk(&format!("error: {message}\n\nhint: {hint}"));
+                USAGE
             }
             Failure::Check(message) => {
                 terminal::talk(&format!("error: {message}"));

@@ -60,18 +60,65 @@ pub(super) fn write_out(path: Option<&Path>, text: &str) -> Result<(), Failure> 
     }
 }
 
-/// Writes to a temporary name in the same folder and renames it, so that no half file is left.
+/// Writes a text to a file, whole or not at all.
 pub(super) fn write_whole(path: &Path, text: &str) -> Result<(), Failure> {
-    let folder = match path.parent() {
+    write_with(path, |out| out.write_all(text.as_bytes()))
+}
+
+/// Writes to a temporary name in the same folder and renames it, so that no half file is left. What
+/// is no regular file, such as a pipe, is written to as it is; a link is followed.
+pub(super) fn write_with(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let failed = |error: &io::Error| Failure::file("write", path, error);
+    if fs::metadata(&target).is_ok_and(|found| !found.is_file()) {
+        let open = fs::OpenOptions::new().write(true).open(&target);
+        let mut file = open.map_err(|error| failed(&error))?;
+        return write(&mut file).map_err(Failure::from);
+    }
+    replace(&target, write).map_err(|error| failed(&error))
+}
+
+fn replace(target: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let folder = match target.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    let write = || -> io::Result<()> {
-        let mut file = tempfile::Builder::new().prefix(".forkcast-").tempfile_in(folder)?;
-        file.write_all(text.as_bytes())?;
-        file.as_file().sync_all()?;
-        file.persist(path).map_err(|error| error.error)?;
-        Ok(())
-    };
-    write().map_err(|error| Failure::file("write", path, &error))
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".forkcast-");
+    let old = fs::metadata(target).map(|found| found.permissions());
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    let mut file = builder.tempfile_in(folder).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => io::Error::new(error.kind(), "there is no such folder"),
+        kind => io::Error::new(kind, kind.to_string()),
+    })?;
+    let mut out = io::BufWriter::new(file.as_file_mut());
+    write(&mut out)?;
+    out.flush()?;
+    drop(out);
+    if let Ok(permissions) = old {
+        file.as_file().set_permissions(permissions)?;
+    }
+    file.as_file().sync_all()?;
+    file.persist(target).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// Refuses to write over a file that is read, or twice to the same one.
+pub(super) fn refuse_same(paths: &[&Path]) -> Result<(), Failure> {
+    for (index, path) in paths.iter().enumerate() {
+        let place = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        if paths[..index].iter().any(|other| place(other) == place(path)) {
+            let message = format!("`{}` would be read or written twice", path.display());
+            let hint = Some("name another file for the output".to_owned());
+            return Err(Failure::Message { message, hint });
+        }
+    }
+    Ok(())
 }

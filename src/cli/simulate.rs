@@ -1,12 +1,13 @@
 //! `forkcast run` and `forkcast compare`: simulate, report, hold against the cap.
 
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::path::Path;
 
 use forkcast::experiment::{Progress, Results, StopRule, Warning, run as experiment};
 use forkcast::orchestration::{Plan, System};
 use forkcast::report::{self, Header, PriceHeader, View};
 use forkcast::scenario::{ClosedForm, LoadedVariant, closed_form};
-use forkcast::trace::{simulated_lines, write_line};
+use forkcast::trace::{simulated_line, write_line};
 use sha2::{Digest, Sha256};
 
 use super::args::{OutputOptions, RunOptions, SimulateOptions};
@@ -16,10 +17,13 @@ use super::{files, terminal};
 
 /// Simulates the base variant.
 pub(super) fn run(options: &RunOptions) -> Result<(), Failure> {
+    let mut paths = vec![options.simulate.scenario.scenario.as_path()];
+    paths.extend(options.trace.as_deref());
+    paths.extend(options.simulate.output.out.as_deref());
+    files::refuse_same(&paths)?;
     let opened = scenarios::open(&options.simulate.scenario)?;
     if let Some(path) = &options.trace {
-        let base = &opened.loaded.base;
-        files::write_whole(path, &trace_of(base, options.simulate.seed))?;
+        write_trace(path, &opened.loaded.base, options.simulate.seed)?;
     }
     let base = vec![opened.loaded.base.clone()];
     let command = Command { name: "run", view: View::Run };
@@ -28,6 +32,9 @@ pub(super) fn run(options: &RunOptions) -> Result<(), Failure> {
 
 /// Simulates all variants on common random numbers.
 pub(super) fn compare(options: &SimulateOptions) -> Result<(), Failure> {
+    let mut paths = vec![options.scenario.scenario.as_path()];
+    paths.extend(options.output.out.as_deref());
+    files::refuse_same(&paths)?;
     let opened = scenarios::open(&options.scenario)?;
     let command = Command { name: "compare", view: View::Compare };
     command.execute(options, &opened, &opened.loaded.variants)
@@ -59,12 +66,25 @@ impl Command {
             View::Run => None,
             View::Compare => closed_form_of(variants),
         };
-        let text = self.render(&options.output, &header, &results, form.as_ref());
+        let notes = self.notes(variants);
+        let text = self.render(&options.output, &header, &results, (form.as_ref(), notes));
         files::write_out(options.output.out.as_deref(), &text)?;
         if !options.quiet && (options.output.json || options.output.csv) {
             results.warnings.iter().for_each(warn);
         }
         hold_against_cap(options, &results)
+    }
+
+    /// What a comparison takes for granted.
+    fn notes(&self, variants: &[LoadedVariant]) -> Vec<String> {
+        let models = variants.iter().map(|variant| &variant.plan.models()[1].name);
+        let is_mixed = models.clone().any(|name| Some(name) != models.clone().next());
+        match self.view {
+            View::Compare if is_mixed => {
+                vec!["The same requests are assumed on every model.".to_owned()]
+            }
+            View::Compare | View::Run => Vec::new(),
+        }
     }
 
     fn header(
@@ -102,7 +122,7 @@ impl Command {
         output: &OutputOptions,
         header: &Header,
         results: &Results,
-        form: Option<&ClosedForm>,
+        (form, notes): (Option<&ClosedForm>, Vec<String>),
     ) -> String {
         if output.json {
             let mut value = report::json::value(header, results);
@@ -114,7 +134,8 @@ impl Command {
         if output.csv {
             return report::csv::render(results);
         }
-        let tail = form.map(report::closed_form::sentences).unwrap_or_default();
+        let mut tail = form.map(report::closed_form::sentences).unwrap_or_default();
+        tail.extend(notes);
         if output.markdown {
             return report::markdown::render(header, results, self.view, &tail);
         }
@@ -150,18 +171,29 @@ fn closed_form_of(variants: &[LoadedVariant]) -> Option<ClosedForm> {
     variants.iter().find_map(|fork| variants.iter().find_map(|fresh| closed_form(fork, fresh)))
 }
 
-/// Replication 1 as a request trace.
-fn trace_of(variant: &LoadedVariant, seed: u64) -> String {
+/// Most blocks of a trace: some gigabytes of text.
+const TRACE_BLOCKS_MAX: usize = 20_000_000;
+
+/// Writes replication 1 as a request trace, line by line.
+fn write_trace(path: &Path, variant: &LoadedVariant, seed: u64) -> Result<(), Failure> {
     let mut system = System::new(variant.plan.clone(), seed);
     let records = system.run_logged(1);
+    let tree = system.cache().tree();
+    let blocks: usize = records.iter().map(|record| tree.depth(record.prompt)).sum();
+    if blocks > TRACE_BLOCKS_MAX {
+        return Err(Failure::Message {
+            message: format!(
+                "the trace would have {blocks} blocks; at most {TRACE_BLOCKS_MAX} are written"
+            ),
+            hint: Some("lower fanout.tasks or task.iterations for the trace".to_owned()),
+        });
+    }
     let models: Vec<&str> = variant.plan.models().iter().map(|model| model.name.as_str()).collect();
-    let lines = simulated_lines(&records, system.cache().tree(), &models);
-    lines.iter().fold(String::new(), |mut text, line| {
-        text.push_str(&write_line(line));
-        if !text.ends_with('\n') {
-            text.push('\n');
-        }
-        text
+    files::write_with(path, |out| {
+        records.iter().try_for_each(|record| {
+            let line = write_line(&simulated_line(record, tree, &models));
+            writeln!(out, "{}", line.trim_end())
+        })
     })
 }
 

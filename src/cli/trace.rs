@@ -28,6 +28,16 @@ pub(super) fn run(options: &TraceOptions) -> Result<(), Failure> {
 }
 
 fn requests(options: &TraceOptions) -> Result<(), Failure> {
+    let others = [
+        ("--ttl", options.ttl.is_some()),
+        ("--ttl-bound", options.ttl_bound.is_some()),
+        ("--capacity", options.capacity.is_some()),
+        ("--model", options.model.is_some()),
+    ];
+    if let Some((name, _)) = others.iter().find(|(_, given)| *given) {
+        let hint = "with a request trace, change the policy with --set, such as --set cache.ttl=1h";
+        return Err(Failure::usage(format!("{name} applies to --format mooncake only"), hint));
+    }
     let policy =
         trace_policy(&options.set.sets).map_err(|problems| Failure::problems(&problems))?;
     let book = prices::open(options.prices.as_deref().unwrap_or(DEFAULT_PRICES))?;
@@ -55,6 +65,10 @@ fn requests(options: &TraceOptions) -> Result<(), Failure> {
 }
 
 fn mooncake(options: &TraceOptions) -> Result<(), Failure> {
+    if !options.set.sets.is_empty() {
+        let hint = "a Mooncake trace has --ttl, --ttl-bound, --capacity and --model";
+        return Err(Failure::usage("--set does not apply to --format mooncake".to_owned(), hint));
+    }
     let mut reader = MooncakeReader::new();
     each_line(&options.trace, |line| match line {
         Ok(text) => reader.line(&text),
@@ -65,8 +79,8 @@ fn mooncake(options: &TraceOptions) -> Result<(), Failure> {
     let how = MooncakeOptions {
         ttl: options.ttl,
         bound: match options.ttl_bound {
-            Bound::Inclusive => TtlBound::Inclusive,
-            Bound::Strict => TtlBound::Strict,
+            Some(Bound::Inclusive) | None => TtlBound::Inclusive,
+            Some(Bound::Strict) => TtlBound::Strict,
         },
         capacity: options.capacity,
     };

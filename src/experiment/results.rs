@@ -208,6 +208,15 @@ impl VariantResults {
         }
     }
 
+    /// Returns how many tasks of a run are refused or fail, and how many are called, on average.
+    pub fn dropped_tasks(&self) -> (f64, f64) {
+        let count = |wanted: &str| {
+            let of_kind = self.launches.iter().filter(|(name, _)| name.starts_with(wanted));
+            of_kind.map(|(_, count)| count).sum::<f64>()
+        };
+        (count("refused_") + count("failed"), count("attempted"))
+    }
+
     /// Returns the share of replications that ended in a way, by its key; 0 of an unknown key.
     pub fn outcome(&self, name: &str) -> f64 {
         self.outcomes.iter().find(|(key, _)| *key == name).map_or(0.0, |(_, share)| *share)

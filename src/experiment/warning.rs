@@ -76,6 +76,20 @@ pub enum Warning {
         /// Name of the variant.
         variant: String,
     },
+    /// Tasks were not done, so the cost is not that of the work.
+    TasksDropped {
+        /// Name of the variant.
+        variant: String,
+        /// Calls refused or children failed in a run, on average.
+        dropped: f64,
+        /// Calls made in a run, on average.
+        attempted: f64,
+    },
+    /// Tokens that a fresh agent must find out again, but no requests to do it in.
+    RediscoveryIgnored {
+        /// Name of the variant.
+        variant: String,
+    },
     /// An older client's rules stand in for a version that is not known.
     OlderProfile {
         /// The profile asked for.
@@ -98,6 +112,8 @@ impl Warning {
             Warning::Thrashing { .. } => "thrashing",
             Warning::ForkIgnoresModel { .. } => "fork_ignores_model",
             Warning::QueueIgnored { .. } => "queue_ignored",
+            Warning::TasksDropped { .. } => "tasks_dropped",
+            Warning::RediscoveryIgnored { .. } => "rediscovery_ignored",
             Warning::OlderProfile { .. } => "older_profile",
         }
     }
@@ -123,20 +139,22 @@ impl Warning {
                 percent(*asked)
             ),
             Warning::IntervalCrossesZero { a, b } => format!(
-                "whether `{a}` or `{b}` is cheaper is not decided; raise `--replications`, or take \
-                 them as equal"
+                "whether `{a}` or `{b}` is cheaper is not decided; ask for more with \
+                 `--precision 0.1%` or `--replications`, or take them as equal"
             ),
             Warning::HeavyTail { variant, share } => format!(
                 "the dearest 1 % of runs hold {:.0} % of the cost of `{variant}`; look at the \
                  percentiles, or bound the distributions with `max`",
                 share * 100.0
             ),
-            Warning::AssumedPrices { what } => format!(
-                "no source confirms the {what}; set what you know with `--set prices.MODEL.KEY=...`"
-            ),
+            Warning::AssumedPrices { what } => {
+                format!("{what}; set what you know with `--set prices.MODEL.KEY=...`")
+            }
             Warning::PromptTooLong { variant, share } => format!(
-                "{} % of the runs of `{variant}` stopped at a prompt that no longer fitted; turn \
-                 compaction on, or choose a model with a larger window",
+                "{} % of the runs of `{variant}` stopped at a prompt that no longer fitted into \
+                 the window, and what they had spent is in the mean; compact earlier \
+                 (`compaction.trigger`), bound what one step adds (`max`), or choose a model \
+                 with a larger window",
                 percent(*share)
             ),
             Warning::Thrashing { variant, share } => format!(
@@ -151,6 +169,15 @@ impl Warning {
             Warning::QueueIgnored { variant } => {
                 format!("`fanout.queue` has no effect on `{variant}`; set `fanout.max_parallel`")
             }
+            Warning::TasksDropped { variant, dropped, attempted } => format!(
+                "`{variant}` drops {dropped:.1} of {attempted:.1} tasks in a run, refused by \
+                 `limits` or failed, so its cost does not compare; `fanout.max_parallel` queues \
+                 instead"
+            ),
+            Warning::RediscoveryIgnored { variant } => format!(
+                "`task.rediscovery.tokens` has no effect on `{variant}`; give \
+                 `task.rediscovery.iterations`, the requests over which they are spread"
+            ),
             Warning::OlderProfile { asked, used } => format!(
                 "profile `{asked}` is not known; the rules of the older `{used}` are used, see \
                  `forkcast profiles list`"
@@ -169,8 +196,9 @@ pub(super) fn of_precision(experiment: &Experiment, warnings: &mut Vec<Warning>)
     };
     for variant in &experiment.variants {
         let cost = variant.cost_estimate();
-        if !cost.is_within(asked) {
-            let (variant, reached) = (variant.name.clone(), cost.relative());
+        let reached = cost.relative();
+        if reached.is_none_or(|reached| reached > asked) {
+            let variant = variant.name.clone();
             warnings.push(Warning::IntervalTooWide { variant, reached, asked });
         }
     }
@@ -189,6 +217,11 @@ pub(super) fn of_differences(differences: &[Difference], warnings: &mut Vec<Warn
 pub(super) fn of_variants(variants: &[VariantResults], warnings: &mut Vec<Warning>) {
     for results in variants {
         let variant = &results.name;
+        let (dropped, attempted) = results.dropped_tasks();
+        if dropped > 0.05 * attempted {
+            let variant = variant.clone();
+            warnings.push(Warning::TasksDropped { variant, dropped, attempted });
+        }
         let share = results.outcome("prompt_too_long");
         if share > 0.0 {
             warnings.push(Warning::PromptTooLong { variant: variant.clone(), share });

@@ -92,6 +92,8 @@ pub(super) struct Agent {
     /// Requests since the last compaction, and compactions that followed each other at once.
     pub(super) since_compaction: u32,
     pub(super) compactions_in_row: u32,
+    /// Keep-alives sent in the present wait.
+    pub(super) pings: u32,
     /// When a waiting agent goes on; `NEVER` if it is woken.
     pub(super) resume_at: SimTime,
     /// Output of the request in flight.
@@ -125,6 +127,7 @@ impl Agent {
             extras: 0,
             since_compaction: 0,
             compactions_in_row: 0,
+            pings: 0,
             resume_at: SimTime::NEVER,
             output: Tokens::ZERO,
             report: Tokens::ZERO,

@@ -31,7 +31,9 @@ pub(super) struct Batch {
     pub(super) release: SimTime,
     /// The parent's prompt that forks of this message keep.
     pub(super) fork_base: PrefixId,
-    /// The same with all calls and placeholders, where forks carry them.
+    /// The same with all calls, where forks carry them.
+    pub(super) fork_calls: PrefixId,
+    /// The same with all calls and placeholders.
     pub(super) fork_shared: PrefixId,
 }
 
@@ -47,6 +49,7 @@ impl Default for Batch {
             first_agent: 1,
             release: SimTime::ZERO,
             fork_base: PrefixId::FIRST,
+            fork_calls: PrefixId::FIRST,
             fork_shared: PrefixId::FIRST,
         }
     }
@@ -66,10 +69,11 @@ impl System {
             first_agent: self.record.launches.started as usize + 1,
             release: now,
             fork_base: base,
+            fork_calls: base,
             fork_shared: base,
         };
         if self.plan.kind == AgentKind::Fork && self.plan.all_calls() {
-            self.batch.fork_shared = self.append_all_calls(base, calls);
+            self.append_all_calls(base, calls);
         }
         let is_first = self.batch.first_agent == 1;
         match self.plan.launch {
@@ -83,16 +87,17 @@ impl System {
     }
 
     /// All calls of the message, each with the same placeholder (semantics D3).
-    fn append_all_calls(&mut self, base: PrefixId, calls: u32) -> PrefixId {
+    fn append_all_calls(&mut self, base: PrefixId, calls: u32) {
         let (call, placeholder) = (self.plan.fork.call, self.plan.fork.placeholder);
         let mut shared = base;
         for _ in 0..calls {
             shared = self.append(shared, call, BlockKind::ToolUse, false);
         }
+        self.batch.fork_calls = shared;
         for _ in 0..calls {
             shared = self.append(shared, placeholder, BlockKind::ToolResult, false);
         }
-        shared
+        self.batch.fork_shared = shared;
     }
 
     /// Makes a prefix of the children readable and returns when it is (semantics L5).
@@ -120,7 +125,8 @@ impl System {
         let (last_start, expected) = (self.agents[MAIN].last_start, self.agents[MAIN].expected);
         self.agents[MAIN].last = if is_fork { last } else { None };
         let model = self.child_model();
-        let out = Outgoing { prompt, end: prompt, base, model, ttl, ..own };
+        let marks_end = true;
+        let out = Outgoing { prompt, end: prompt, marks_end, base, model, ttl, ..own };
         let (first_token, _) = self.send(MAIN, now, &out);
         let main = &mut self.agents[MAIN];
         (main.last, main.last_start, main.expected) = (last, last_start, expected);
@@ -220,9 +226,10 @@ impl System {
         let (call, placeholder, directive) = (fork.call, fork.placeholder, fork.directive);
         let shared = self.batch.fork_shared;
         let mut prompt = shared;
+        let mut calls = self.batch.fork_calls;
         if !self.plan.all_calls() {
-            prompt = self.append(prompt, call, BlockKind::ToolUse, false);
-            prompt = self.append(prompt, placeholder, BlockKind::ToolResult, false);
+            calls = self.append(prompt, call, BlockKind::ToolUse, false);
+            prompt = self.append(calls, placeholder, BlockKind::ToolResult, false);
         }
         let inherited = self.cache.tree().tokens(self.batch.fork_base);
         let base = self.agents[MAIN].base;
@@ -230,7 +237,7 @@ impl System {
         agent.base = base;
         agent.inherited = inherited;
         agent.before_directive = Some(shared);
-        agent.last_output = shared;
+        agent.last_output = calls;
         agent.prompt = self.batch.fork_base;
         let prompt = self.append(prompt, directive, BlockKind::UserText, false);
         self.agents[slot].prompt = prompt;
@@ -348,33 +355,39 @@ impl System {
         self.child_ended(slot, now);
     }
 
-    /// Gives the prompt a new beginning at the level that changes before every request.
+    /// Makes the prompt anew from the level that changes before every request.
     fn change_prefix(&mut self, slot: usize) {
-        let change = self.plan.work.prefix_change;
-        let base = self.agents[slot].base;
-        let tree = self.cache.tree();
-        let (tools, identity) = (tree.tokens(base.tools), tree.tokens(base.identity));
-        let system = tree.tokens(base.system);
-        let messages = tree.tokens(self.agents[slot].prompt) - system;
-        let mut new = base;
-        match change {
+        let old = self.agents[slot].base;
+        let from = match self.plan.work.prefix_change {
             PrefixChange::None => return,
-            PrefixChange::Messages => {}
-            PrefixChange::System | PrefixChange::Tools => {
-                if change == PrefixChange::Tools {
-                    new.tools = self.append(base.root, tools, BlockKind::Tool, true);
+            PrefixChange::Messages => old.system,
+            PrefixChange::System => old.tools,
+            PrefixChange::Tools => old.root,
+        };
+        let mut agent = self.agents[slot].clone();
+        let mut at = from;
+        let kept = self.cache.tree().tokens(from);
+        for (block, tokens, kind) in self.cache.tree().blocks(self.agents[slot].prompt) {
+            if self.cache.tree().tokens(block) <= kept {
+                continue;
+            }
+            let startup = self.cache.tree().is_startup(block);
+            at = self.append(at, tokens, kind, startup);
+            let places = [
+                &mut agent.base.tools,
+                &mut agent.base.identity,
+                &mut agent.base.system,
+                &mut agent.base.project,
+                &mut agent.last_output,
+            ];
+            for place in places.into_iter().chain(agent.before_directive.as_mut()) {
+                if *place == block {
+                    *place = at;
                 }
-                new.identity = self.append(new.tools, identity - tools, BlockKind::System, true);
-                new.system = self.append(new.identity, system - identity, BlockKind::System, true);
             }
         }
-        new.project = new.system;
-        let prompt = self.append(new.system, messages, BlockKind::UserText, false);
-        let agent = &mut self.agents[slot];
-        agent.base = new;
-        agent.prompt = prompt;
-        agent.last_output = prompt;
-        agent.before_directive = None;
+        agent.prompt = at;
+        self.agents[slot] = agent;
     }
 }
 

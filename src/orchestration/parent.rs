@@ -78,7 +78,7 @@ impl System {
         match self.plan.queue {
             Queue::Harness => left,
             Queue::Parent if self.batch.started < self.batch.calls => 0,
-            Queue::Parent => left.min(self.plan.slots.saturating_sub(self.parent.running)),
+            Queue::Parent => left.min(self.plan.parallel.saturating_sub(self.parent.running)),
         }
     }
 

@@ -1,6 +1,6 @@
 //! A scenario made ready to run.
 
-use crate::cache::{BreakpointName, CachePolicy, KeepAlive, RoleTtl, TtlPolicy};
+use crate::cache::{BreakpointName, CachePolicy, KeepAlive, RoleTtl, Ttl, TtlPolicy};
 use crate::orchestration::{
     AgentKind, Billing, Fanout, Fork, ForkTail, Launch, Limits, Notices, Queue, Session, Wrapper,
     Wrappers,
@@ -61,6 +61,9 @@ pub struct ModelPlan {
 pub struct Plan {
     pub(super) kind: AgentKind,
     pub(super) tasks: u32,
+    /// Children that the orchestrator lets run at once.
+    pub(super) parallel: u32,
+    /// Children that run at once: also limited by tool calls of a message in the foreground.
     pub(super) slots: u32,
     pub(super) concurrency: u32,
     /// Whether the main session may have children at all.
@@ -113,7 +116,8 @@ impl Plan {
     pub fn new(input: &PlanInput<'_>) -> Plan {
         let fanout = input.fanout;
         let ttl = input.cache.ttl.unwrap_or_else(|| default_ttl(input.session.billing));
-        let mut slots = fanout.max_parallel.unwrap_or(fanout.tasks).min(fanout.tasks);
+        let parallel = fanout.max_parallel.unwrap_or(fanout.tasks).min(fanout.tasks);
+        let mut slots = parallel;
         if !fanout.background {
             slots = slots.min(input.limits.tools.unwrap_or(slots));
         }
@@ -123,9 +127,14 @@ impl Plan {
         if !input.cache.enabled {
             breakpoints.clear();
         }
+        let keep_alive = match input.cache.keep_alive {
+            KeepAlive::Every(interval) if !breakpoints.is_empty() => Some(interval),
+            KeepAlive::Every(_) | KeepAlive::Off => None,
+        };
         Plan {
             kind: fanout.agent,
             tasks: fanout.tasks,
+            parallel,
             slots,
             may_delegate: input.limits.depth != Some(0),
             concurrency: input.limits.concurrency.unwrap_or(u32::MAX),
@@ -136,16 +145,13 @@ impl Plan {
             wrapper: wrapper(input),
             fork: fork_tail(input.fork),
             main: main_startup(input, ttl.main),
-            child: child_startup(input),
+            child: child_startup(input, ttl.subagent),
             session: input.session.clone(),
             work: Work::new(input),
             cache: input.cache.clone(),
             breakpoints,
             ttl,
-            keep_alive: match input.cache.keep_alive {
-                KeepAlive::Off => None,
-                KeepAlive::Every(interval) => Some(interval),
-            },
+            keep_alive,
             compaction: input.compaction.clone(),
             first_token: match &input.latency.first_token {
                 FirstToken::Regression(regression) => {
@@ -227,7 +233,7 @@ fn draws(sampler: &Sampler) -> bool {
 
 /// Lifetimes of entries where a scenario does not set them (P 4.1).
 pub fn default_ttl(billing: Billing) -> TtlPolicy {
-    let long = RoleTtl { head: crate::cache::Ttl::OneHour, tail: crate::cache::Ttl::OneHour };
+    let long = RoleTtl { head: Ttl::OneHour, tail: Ttl::OneHour };
     match billing {
         Billing::Plan => TtlPolicy { main: long, subagent: RoleTtl::default() },
         Billing::Credits | Billing::Api => TtlPolicy::default(),
@@ -267,13 +273,13 @@ fn main_startup(input: &PlanInput<'_>, ttl: RoleTtl) -> Startup {
     if input.fanout.agent == AgentKind::Fork {
         startup.tools = startup.tools.saturating_sub(startup.fork_withholds);
     }
-    if ttl.tail == crate::cache::Ttl::OneHour {
+    if ttl.tail == Ttl::OneHour {
         startup.tools = startup.tools.saturating_sub(startup.one_hour_withholds);
     }
     startup
 }
 
-fn child_startup(input: &PlanInput<'_>) -> Startup {
+fn child_startup(input: &PlanInput<'_>, ttl: RoleTtl) -> Startup {
     let kinds = input.startup;
     let mut startup = match input.fanout.agent {
         AgentKind::Fresh => kinds.fresh.clone(),
@@ -284,6 +290,9 @@ fn child_startup(input: &PlanInput<'_>) -> Startup {
     let has_own_tools = !matches!(input.fanout.agent, AgentKind::Fork | AgentKind::Inline);
     if has_own_tools && input.fanout.background {
         startup.tools = startup.tools.saturating_sub(startup.background_withholds);
+    }
+    if has_own_tools && ttl.tail == Ttl::OneHour {
+        startup.tools = startup.tools.saturating_sub(startup.one_hour_withholds);
     }
     startup
 }

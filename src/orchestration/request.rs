@@ -11,6 +11,9 @@ use crate::orchestration::plan::FirstTokenPlan;
 use crate::orchestration::system::{MAIN, Purpose, System};
 use crate::units::{Money, SimDuration, SimTime, Tokens};
 
+/// Most keep-alives in one wait: a month of them at four minutes.
+const PINGS_MAX: u32 = 10_000;
+
 /// Entity of the streams that belong to an agent and not to a task.
 const AGENT_ENTITIES: u64 = 1 << 32;
 
@@ -22,6 +25,8 @@ pub(super) struct Outgoing {
     pub(super) prompt: PrefixId,
     /// Where the last breakpoint stands.
     pub(super) end: PrefixId,
+    /// Whether it stands there even if the client's list has none at the end.
+    pub(super) marks_end: bool,
     /// Where the breakpoints of the start-up context stand.
     pub(super) base: Base,
     pub(super) model: usize,
@@ -54,6 +59,7 @@ impl System {
             role,
             prompt: agent.prompt,
             end: agent.prompt,
+            marks_end: false,
             base: agent.base,
             model: agent.model,
             ttl: self.plan.role_ttl(slot == MAIN),
@@ -91,6 +97,7 @@ impl System {
     /// Sends a request and lets the agent go on when the response ends.
     pub(super) fn send_and_wait(&mut self, slot: usize, now: SimTime, out: &Outgoing) -> SimTime {
         let (first_token, end) = self.send(slot, now, out);
+        self.agents[slot].pings = 0;
         self.agents[slot].output = out.output;
         self.schedule(slot, end, Event::ResponseEnd, EventClass::Response);
         first_token
@@ -182,6 +189,11 @@ impl System {
                 before = at;
             }
         }
+        let is_on = !self.plan.breakpoints.is_empty();
+        if out.marks_end && is_on && out.end != before && marks.count < marks.list.len() {
+            marks.list[marks.count] = Breakpoint { at: out.end, ttl: out.ttl.tail };
+            marks.count += 1;
+        }
         marks
     }
 
@@ -242,7 +254,8 @@ impl System {
         self.agents[slot].resume_at = resume_at;
         if let Some(interval) = self.plan.keep_alive {
             let ping = (self.agents[slot].last_start + interval).max(now);
-            if ping < resume_at && self.agents[slot].last.is_some() {
+            let agent = &self.agents[slot];
+            if ping < resume_at && agent.last.is_some() && agent.pings < PINGS_MAX {
                 self.schedule(slot, ping, Event::KeepAlive, EventClass::Start);
                 return;
             }
@@ -262,6 +275,7 @@ impl System {
         self.last_end = end;
         self.agents[slot].expected = expected;
         self.agents[slot].bill.last_request = before;
+        self.agents[slot].pings += 1;
         let resume_at = self.agents[slot].resume_at;
         debug_assert!(self.agents[slot].activity != Activity::Idle || resume_at == SimTime::NEVER);
         self.wait_until(slot, now, resume_at);

@@ -25,7 +25,8 @@ pub struct Session {
     pub prompt: Tokens,
     /// Output of the parent after receipts, notices and results, in tokens.
     pub answer: Distribution<Tokens>,
-    /// Who pays: decides the lifetime of entries where `cache.ttl` is left out (P 4.1).
+    /// Who pays: decides the lifetime of entries where `cache.ttl` is left out. Plan: main 1h,
+    /// children 5m; credits and api: 5m for all (P 4.1).
     pub billing: Billing,
 }
 

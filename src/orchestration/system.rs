@@ -211,6 +211,8 @@ impl System {
         let tools = self.append(root, startup.tools, BlockKind::Tool, true);
         let identity = self.append(tools, startup.identity, BlockKind::System, true);
         let system = self.append(identity, startup.system, BlockKind::System, true);
+        // The breakpoint stands after the first system block there is (C1).
+        let identity = if startup.identity.is_zero() { system } else { identity };
         let project = self.append(system, startup.project, BlockKind::UserText, true);
         Base { root, tools, identity, system, project }
     }

@@ -19,26 +19,28 @@ pub fn sentences(form: &ClosedForm) -> Vec<String> {
         Some(at) => {
             let side = if fork_is_cheaper == (at > form.iterations) { "below" } else { "above" };
             format!(
-                "`{fork}` is cheaper {side} {at:.2} requests per child; you are at {:.2}.",
+                "`{fork}` is cheaper {side} {at:.2} requests per task, those to find out again not \
+                 counted; you are at {:.2}.",
                 form.iterations
             )
         }
         None if fork_is_cheaper => {
-            format!("`{fork}` is cheaper at any number of requests per child.")
+            format!("`{fork}` is cheaper at any number of requests per task.")
         }
-        None => format!("`{fresh}` is cheaper at any number of requests per child."),
+        None => format!("`{fresh}` is cheaper at any number of requests per task."),
     });
-    sentences.extend(form.flips.first().map(flip));
+    if !form.flips.is_empty() {
+        let flips: Vec<String> = form.flips.iter().take(FLIPS_SHOWN).map(flip).collect();
+        sentences.push(format!("All else equal, both cost the same at: {}.", flips.join("; ")));
+    }
     sentences
 }
 
+/// Most inputs named at which the verdict turns.
+const FLIPS_SHOWN: usize = 4;
+
 fn flip(flip: &Flip) -> String {
-    format!(
-        "The single input nearest to turning this: {}, now {}; at {} both cost the same.",
-        flip.input,
-        significant(flip.now),
-        significant(flip.then)
-    )
+    format!("{} {}, now {}", flip.input, significant(flip.then), significant(flip.now))
 }
 
 /// Writes a number with four significant digits or all digits before the point.

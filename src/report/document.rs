@@ -166,7 +166,14 @@ fn compare(results: &Results, notes: &[String], blocks: &mut Vec<Block>) {
     if !results.differences.is_empty() {
         blocks.push(Block::Heading("Differences".to_owned()));
     }
-    blocks.extend(results.differences.iter().map(|pair| Block::Paragraph(sentence(pair))));
+    let many = results.variants.len() > VARIANTS_MAX;
+    let first = results.variants.first().map_or("", |variant| &variant.name);
+    let shown = results.differences.iter().filter(|pair| !many || pair.a == first);
+    blocks.extend(shown.map(|pair| Block::Paragraph(sentence(pair))));
+    if many {
+        let text = format!("Against `{}`; all pairs are in the JSON.", plain(first));
+        blocks.push(Block::Paragraph(text));
+    }
     blocks.extend(notes.iter().cloned().map(Block::Paragraph));
     blocks.push(Block::Heading("Where each dollar goes".to_owned()));
     for group in results.variants.chunks(VARIANTS_MAX) {
@@ -190,11 +197,23 @@ fn winner(results: &Results) -> String {
         Verdict::A => pair.b == name,
         Verdict::B => pair.a == name,
     };
-    let wins = |name: &str| !results.differences.iter().any(|pair| loses(name, pair));
+    let complete = |name: &str| {
+        let variant = results.variants.iter().find(|variant| variant.name == name);
+        variant.is_some_and(|variant| {
+            let (dropped, attempted) = variant.dropped_tasks();
+            dropped <= 0.05 * attempted
+        })
+    };
+    let counts = |pair: &&Difference| complete(&pair.a) && complete(&pair.b);
+    let wins = |name: &str| {
+        complete(name) && !results.differences.iter().filter(counts).any(|pair| loses(name, pair))
+    };
+    let all = results.variants.iter().all(|variant| complete(&variant.name));
+    let among = if all { "" } else { " of those that do all tasks" };
     match results.variants.iter().find(|variant| wins(&variant.name)) {
         Some(variant) if results.variants.len() == 1 => answer(results, variant),
-        Some(variant) => format!("{} is the cheapest.", plain(&variant.name)),
-        None => "Which is the cheapest is not decided.".to_owned(),
+        Some(variant) => format!("`{}` is the cheapest{among}.", plain(&variant.name)),
+        None => format!("Which is the cheapest{among} is not decided."),
     }
 }
 
@@ -205,16 +224,19 @@ fn sentence(pair: &Difference) -> String {
     let (b_share, confidence) = (pair.probability_b_cheaper, estimate.confidence * 100.0);
     let relation = if estimate.mean > 0.0 { "more" } else { "less" };
     if estimate.mean == 0.0 {
-        return format!("{b} costs the same as {a} on average: {}.", plain(&pair.verdict_text()));
+        return format!("`{b}` costs the same as `{a}` on average.");
     }
     if estimate.count == 1 && estimate.half_width == Some(0.0) {
-        return format!("{b} costs {amount} {relation} than {a}: {}.", plain(&pair.verdict_text()));
+        return format!("`{b}` costs {amount} {relation} than `{a}`.");
     }
+    let verdict = match pair.verdict {
+        Verdict::Undecided => ": not decided",
+        Verdict::A | Verdict::B => "",
+    };
     format!(
-        "{b} costs {amount} {relation} than {a} ({confidence:.0} % confidence), and is cheaper in \
-         {} of the replications: {}.",
+        "`{b}` costs {amount} {relation} than `{a}` ({confidence:.0} % confidence) and is cheaper \
+         in {} of the replications{verdict}.",
         percent(b_share),
-        plain(&pair.verdict_text()),
     )
 }
 

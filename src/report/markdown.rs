@@ -32,7 +32,7 @@ fn rows(table: &Table) -> String {
 /// Puts a backslash before each character that Markdown could take for markup.
 fn escape(text: &str) -> String {
     let escaped = |c: char| match c {
-        '\\' | '|' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '#' | '~' => format!("\\{c}"),
+        '\\' | '|' | '*' | '_' | '[' | ']' | '<' | '>' | '#' | '~' => format!("\\{c}"),
         '&' => "&amp;".to_owned(),
         other => other.to_string(),
     };

@@ -104,7 +104,8 @@ pub fn percent(share: f64) -> String {
 /// and cannot move a terminal's cursor.
 pub fn plain(text: &str) -> String {
     let turns = ['\u{2028}'..='\u{2029}', '\u{202A}'..='\u{202E}', '\u{2066}'..='\u{2069}'];
-    let is_unsafe = |c: char| c.is_control() || turns.iter().any(|range| range.contains(&c));
+    let is_unsafe =
+        |c: char| c.is_control() || c == '`' || turns.iter().any(|range| range.contains(&c));
     let shown = |c: char| if is_unsafe(c) { c.escape_default().to_string() } else { c.to_string() };
     text.chars().map(shown).collect()
 }

@@ -10,11 +10,12 @@
 //! Assumptions: means in place of distributions; a warm parent; no pause beyond a lifetime, no
 //! compaction and no limit. The simulation makes none of them.
 
-use crate::cache::Ttl;
-use crate::orchestration::{AgentKind, Launch};
+use crate::cache::{BreakpointName, Ttl};
+use crate::orchestration::{AgentKind, Launch, ModelPlan};
 use crate::pricing::CategoryPrices;
 use crate::scenario::LoadedVariant;
 use crate::units::Tokens;
+use crate::workload::{Notes, PrefixChange};
 
 /// Prices are stated per million tokens.
 const MILLION: f64 = 1e6;
@@ -32,10 +33,32 @@ struct Inputs {
     output: f64,
     result: f64,
     report: f64,
+    fork_notes: NoteSizes,
+    fresh_notes: NoteSizes,
     /// Share of children that write the prefix they share with siblings; the others read it.
     writers: f64,
     fork: Prices,
     fresh: Prices,
+}
+
+/// Notes after the first and each later result.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct NoteSizes {
+    first: f64,
+    each: f64,
+}
+
+impl NoteSizes {
+    fn new(notes: &Notes) -> NoteSizes {
+        NoteSizes { first: notes.first.get() as f64, each: notes.each.get() as f64 }
+    }
+
+    /// Returns what the first note has more than a later one, as tokens written once, and as
+    /// tokens read by all requests after the one that writes it.
+    fn extra(&self, requests: f64) -> (f64, f64) {
+        let extra = if requests > 1.0 { self.first - self.each } else { 0.0 };
+        (extra, extra * (requests - 2.0).max(0.0))
+    }
 }
 
 /// US dollars per million tokens.
@@ -72,7 +95,7 @@ pub struct ClosedForm {
     pub break_even: Option<f64>,
     /// Requests per child, on average.
     pub iterations: f64,
-    /// Single inputs that would turn the verdict, the smallest relative change first.
+    /// Single inputs that would turn the verdict, the smallest relative change first, prices last.
     pub flips: Vec<Flip>,
 }
 
@@ -80,7 +103,7 @@ pub struct ClosedForm {
 pub fn closed_form(fork: &LoadedVariant, fresh: &LoadedVariant) -> Option<ClosedForm> {
     let kinds = (fork.plan.kind(), fresh.plan.kind());
     let is_pair = matches!(kinds, (AgentKind::Fork, AgentKind::Fresh | AgentKind::Explore));
-    if !is_pair || !fork.scenario.session.warm || !fork.scenario.cache.enabled {
+    if !is_pair || !holds(fork) || !holds(fresh) {
         return None;
     }
     let inputs = Inputs::new(fork, fresh)?;
@@ -93,6 +116,22 @@ pub fn closed_form(fork: &LoadedVariant, fresh: &LoadedVariant) -> Option<Closed
         iterations: inputs.iterations,
         flips: flips(&inputs),
     })
+}
+
+/// Returns whether the assumptions of the closed form hold for a variant.
+fn holds(variant: &LoadedVariant) -> bool {
+    let scenario = &variant.scenario;
+    let lifetime = variant.plan.ttl().main.tail.duration();
+    let context = scenario.session.context.unwrap_or_default();
+    let has_one_tier = |model: &ModelPlan| model.rates.tiers.len() == 1;
+    scenario.session.warm
+        && scenario.session.age < lifetime
+        && scenario.cache.enabled
+        && scenario.cache.breakpoints.contains(&BreakpointName::End)
+        && scenario.cache.minimum.is_none()
+        && scenario.task.prefix_change == PrefixChange::None
+        && variant.plan.models().iter().all(has_one_tier)
+        && variant.plan.models()[0].trigger.is_none_or(|trigger| context < trigger)
 }
 
 impl Inputs {
@@ -122,8 +161,10 @@ impl Inputs {
             rediscovery: task.rediscovery.tokens.mean(),
             rediscovery_iterations: task.rediscovery.iterations.mean(),
             output: task.output.mean(),
-            result: task.tool_result.mean() + float(startup.notes.each),
+            result: task.tool_result.mean(),
             report: task.report.mean(),
+            fork_notes: NoteSizes::new(&main.notes),
+            fresh_notes: NoteSizes::new(&startup.notes),
             writers: match right.fanout.launch {
                 Launch::Together => 1.0,
                 Launch::Staggered(_) | Launch::HoldFirst(_) => 1.0 / children,
@@ -135,27 +176,30 @@ impl Inputs {
         .filter(|inputs| inputs.context > 0.0)
     }
 
-    fn growth(&self) -> f64 {
-        self.output + self.result
-    }
-
     fn fork_usd(&self) -> f64 {
-        let (k, g) = (self.iterations, self.growth());
-        let reads = k * self.context + (k - 1.0) * self.tail + g * (k - 1.0) * (k - 2.0) / 2.0;
-        let writes = self.tail + (k - 1.0) * g;
+        let k = self.iterations;
+        let g = self.output + self.result + self.fork_notes.each;
+        let (written, read) = self.fork_notes.extra(k);
+        let reads =
+            read + k * self.context + (k - 1.0) * self.tail + g * (k - 1.0) * (k - 2.0) / 2.0;
+        let writes = written + self.tail + (k - 1.0) * g;
         let output = (k - 1.0) * self.output + self.report;
         (self.fork.read * reads + self.fork.write * writes + self.fork.output * output) / MILLION
     }
 
     fn fresh_usd(&self) -> f64 {
-        let (k, g, m) = (self.iterations, self.growth(), self.rediscovery_iterations);
+        let (k, m) = (self.iterations, self.rediscovery_iterations);
+        let g = self.output + self.result + self.fresh_notes.each;
         let start = self.shared + self.own;
-        let each = if m > 0.0 { self.rediscovery / m + self.output } else { 0.0 };
-        let reads = m * start
+        let each =
+            if m > 0.0 { self.rediscovery / m + self.output + self.fresh_notes.each } else { 0.0 };
+        let (written, read) = self.fresh_notes.extra(m + k);
+        let reads = read
+            + m * start
             + each * m * (m - 1.0) / 2.0
             + (k - 1.0) * (start + m * each)
             + g * (k - 1.0) * (k - 2.0) / 2.0;
-        let writes = self.own + m * each + (k - 1.0) * g;
+        let writes = written + self.own + m * each + (k - 1.0) * g;
         let output = (m + k - 1.0) * self.output + self.report;
         let prices = &self.fresh;
         let shared = prices.write * self.writers + prices.read * (1.0 - self.writers);
@@ -182,13 +226,13 @@ fn prices(variant: &LoadedVariant, model: usize) -> Prices {
 type Input = fn(&mut Inputs) -> &mut f64;
 
 const INPUTS: [(&str, Input); 7] = [
-    ("requests per child", |inputs| &mut inputs.iterations),
-    ("tokens of parent context", |inputs| &mut inputs.context),
-    ("tokens a fresh child must find out again", |inputs| &mut inputs.rediscovery),
-    ("tokens of a fresh child's tools and system prompt", |inputs| &mut inputs.shared),
-    ("tokens of output per request", |inputs| &mut inputs.output),
-    ("tokens of tool results per request", |inputs| &mut inputs.result),
-    ("dollars per million tokens that a fork reads", |inputs| &mut inputs.fork.read),
+    ("requests per task (task.iterations)", |inputs| &mut inputs.iterations),
+    ("parent context (session.context)", |inputs| &mut inputs.context),
+    ("found out again (task.rediscovery.tokens)", |inputs| &mut inputs.rediscovery),
+    ("tools and system of a fresh child (startup.fresh)", |inputs| &mut inputs.shared),
+    ("output per request (task.output)", |inputs| &mut inputs.output),
+    ("tool results per request (task.tool_result)", |inputs| &mut inputs.result),
+    ("read price in $/MTok", |inputs| &mut inputs.fork.read),
 ];
 
 fn flips(inputs: &Inputs) -> Vec<Flip> {
@@ -204,7 +248,9 @@ fn flips(inputs: &Inputs) -> Vec<Flip> {
         let ratio = flip.then / flip.now;
         if ratio < 1.0 { 1.0 / ratio } else { ratio }
     };
-    flips.sort_by(|a, b| change(a).total_cmp(&change(b)));
+    // What a user can change comes first, the nearest of it first; a price comes last.
+    let is_price = |flip: &Flip| flip.input.contains('$');
+    flips.sort_by(|a, b| is_price(a).cmp(&is_price(b)).then(change(a).total_cmp(&change(b))));
     flips
 }
 

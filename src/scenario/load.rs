@@ -1,5 +1,7 @@
 //! From texts to plans: layers, prices, variants, checks.
 
+use std::collections::BTreeMap;
+
 use crate::cache::{CachePolicy, RoleTtl, Ttl};
 use crate::experiment::Warning;
 use crate::orchestration::{AgentKind, Plan, PlanInput, default_ttl};
@@ -57,7 +59,8 @@ pub struct Loaded {
 /// # Errors
 /// All problems at once, each with its place.
 pub fn load(input: &LoadInput<'_>, read: ReadFile<'_>) -> Result<Loaded, Problems> {
-    let mut loader = Loader { sources: Sources::new(), problems: Vec::new(), read };
+    let (sources, problems, profiles) = (Sources::new(), Vec::new(), BTreeMap::new());
+    let mut loader = Loader { sources, problems, profiles, read };
     let loaded = loader.load(input);
     match loaded {
         Some(loaded) if loader.problems.is_empty() => Ok(loaded),
@@ -84,12 +87,16 @@ pub fn trace_policy(sets: &[(String, String)]) -> Result<TracePolicy, Problems> 
     let mut layers = Layers::new(is_settings);
     let mut problems = Vec::new();
     for (key, value) in sets {
-        let outcome = if key.starts_with("cache.") {
+        let acts = is_below("cache", key)
+            && !["breakpoints", "keep_alive"].iter().any(|one| key.contains(one));
+        let outcome = if acts {
             layers.set(key, value)
         } else {
             Err(Problem {
                 path: key.clone(),
-                message: "this key does not act on a trace; only keys of `cache` do".to_owned(),
+                message: "this key does not act on a trace, whose requests have their times and \
+                          breakpoints; the other keys of `cache` do"
+                    .to_owned(),
                 help: Some("write for instance cache.ttl=1h".to_owned()),
                 origin: Origin::Override { text: format!("{key}={value}") },
             })
@@ -117,41 +124,38 @@ pub fn trace_policy(sets: &[(String, String)]) -> Result<TracePolicy, Problems> 
 struct Loader<'a> {
     sources: Sources,
     problems: Vec<Problem>,
+    profiles: BTreeMap<String, Option<Tree>>,
     read: ReadFile<'a>,
 }
 
-/// Settings and the prices that go with them, before they are decoded.
+/// What a scenario and its options say, before the profile is put under it.
 #[derive(Clone)]
 struct Layered {
     settings: Layers,
-    prices: PriceSource,
-    notes: Vec<Warning>,
+    /// Changes of prices, in order: `prices` as a whole or `prices.MODEL.KEY`.
+    prices: Vec<(String, Entry)>,
 }
 
 impl Loader<'_> {
     fn load(&mut self, input: &LoadInput<'_>) -> Option<Loaded> {
-        let tree = self.parse(input.name, input.text)?;
-        let mut layered = self.with_profile(&tree)?;
-        layered.merge(tree);
+        let mut layered = Layered { settings: Layers::new(is_settings), prices: Vec::new() };
+        layered.merge(self.parse(input.name, input.text)?);
         let variants = layered.settings.remove("variant");
         let (for_variants, sets): (Vec<_>, Vec<_>) =
-            input.sets.iter().partition(|(key, _)| key.trim_start().starts_with("variant."));
+            input.sets.iter().partition(|(key, _)| is_below("variant", key));
         for (key, value) in sets {
             self.set(&mut layered, key, value);
         }
         let base = self.finish("base", &layered);
-        let Some(variants) = variants else {
-            self.refuse_variant_sets(&for_variants, &[]);
-            let base = base?;
-            return Some(Loaded { variants: vec![base.clone()], base });
-        };
-        let names = self.variant_names(&variants);
+        let names = variants.as_ref().map(|node| self.variant_names(node)).unwrap_or_default();
         self.refuse_variant_sets(&for_variants, &names);
         let mut loaded = Vec::new();
-        for (node, name) in variants.items().iter().zip(&names) {
+        let nodes = variants.as_ref().map_or(&[][..], Node::items);
+        for (node, name) in nodes.iter().zip(&names) {
             let mut own = layered.clone();
-            if let Some(set) = node.entries().find(|(key, _)| *key == "set") {
-                self.problems.extend(own.set_all(&set.1.node));
+            let set = node.entries().find(|(key, _)| *key == "set");
+            for (key, entry) in set.iter().flat_map(|(_, set)| set.node.entries()) {
+                self.problems.extend(own.set_entry(key, entry.clone()).err());
             }
             for (key, value) in &for_variants {
                 if let Some((target, rest)) = variant_key(key)
@@ -179,59 +183,74 @@ impl Loader<'_> {
         }
     }
 
-    /// Starts with the profile that a scenario names.
-    fn with_profile(&mut self, tree: &Tree) -> Option<Layered> {
-        let mut layered = Layered {
-            settings: Layers::new(is_settings),
-            prices: PriceSource::default(),
-            notes: Vec::new(),
-        };
-        let asked = match tree.get("profile").map(|node| (node.as_str(), node)) {
+    /// Puts the profile that the settings name under them.
+    fn with_profile(&mut self, top: &Layered, notes: &mut Vec<Warning>) -> Layered {
+        let mut layered = Layered { settings: Layers::new(is_settings), prices: Vec::new() };
+        let asked = match top.settings.get("profile") {
             None => "plain",
-            Some((Some(name), _)) => name,
-            Some((None, _)) => return Some(layered),
+            Some(node) => node.as_str().unwrap_or("plain"),
         };
-        let (name, text) = match find_profile(asked) {
-            Some(choice) => {
-                if choice.is_older {
-                    layered.notes.push(Warning::OlderProfile {
-                        asked: asked.to_owned(),
-                        used: choice.name.to_owned(),
-                    });
-                }
-                (format!("profile {}", choice.name), choice.text.to_owned())
-            }
+        if let Some(profile) = self.profile(asked, top, notes) {
+            layered.merge(profile);
+        }
+        layered.settings.merge(top.settings.tree().clone());
+        layered.prices.extend(top.prices.iter().cloned());
+        layered
+    }
+
+    /// Reads a profile once, however many variants name it.
+    fn profile(&mut self, asked: &str, top: &Layered, notes: &mut Vec<Warning>) -> Option<Tree> {
+        let choice = find_profile(asked);
+        if let Some(choice) = choice
+            && choice.is_older
+        {
+            let used = choice.name.to_owned();
+            notes.push(Warning::OlderProfile { asked: asked.to_owned(), used });
+        }
+        if let Some(known) = self.profiles.get(asked) {
+            return known.clone();
+        }
+        let profile = match choice {
+            Some(choice) => self.parse(&format!("profile {}", choice.name), choice.text),
             None => match (self.read)(asked) {
-                Ok(text) => (asked.to_owned(), text),
+                Ok(text) => self.parse(asked, &text),
                 Err(reason) => {
-                    self.problems.push(unknown_profile(tree, asked, &reason));
-                    return Some(layered);
+                    let problem = unknown_profile(top.settings.tree(), asked, &reason);
+                    self.problems.push(problem);
+                    None
                 }
             },
         };
-        let mut profile = self.parse(&name, &text)?;
-        profile.remove("about");
-        profile.remove("sources");
-        layered.merge(profile);
-        Some(layered)
+        let profile = profile.map(|mut tree| {
+            tree.remove("about");
+            tree.remove("sources");
+            tree
+        });
+        self.profiles.insert(asked.to_owned(), profile.clone());
+        profile
     }
 
     fn set(&mut self, layered: &mut Layered, key: &str, value: &str) {
-        if let Err(problem) = layered.set(key, value) {
-            self.problems.push(problem);
-        }
+        let origin = Origin::Override { text: format!("{key}={value}") };
+        let node = Node::from_text(value, &origin);
+        self.problems.extend(layered.set_entry(key, Entry { key: origin, node }).err());
     }
 
     /// Decodes and checks one variant and makes its plan.
-    fn finish(&mut self, name: &str, layered: &Layered) -> Option<LoadedVariant> {
+    fn finish(&mut self, name: &str, top: &Layered) -> Option<LoadedVariant> {
+        let before = self.problems.len();
+        let mut warnings = Vec::new();
+        let layered = self.with_profile(top, &mut warnings);
         let tree = layered.settings.tree();
         let (scenario, problems) = decode::<Scenario>(tree);
-        let decoded = problems.is_empty();
         self.problems.extend(problems);
-        let prices = self.prices(layered);
+        let prices = self.prices(&layered);
         let mut scenario = scenario?;
-        self.problems.extend(validate::check(&scenario, tree));
-        self.problems.extend(validate::resolve_files(&mut scenario, tree, self.read));
+        let unread = validate::resolve_files(&mut scenario, tree, self.read);
+        if unread.is_empty() {
+            self.problems.extend(validate::check(&scenario, tree));
+        }
+        self.problems.extend(unread);
         let prices = prices?;
         let main = self.rates(&scenario, &prices, tree, "session.model");
         let child = if validate::inherits_model(&scenario.fanout) {
@@ -240,10 +259,9 @@ impl Loader<'_> {
             self.rates(&scenario, &prices, tree, "fanout.model")
         };
         let (main, child) = (main?, child?);
-        if !decoded {
+        if self.problems.len() > before {
             return None;
         }
-        let mut warnings = layered.notes.clone();
         warnings.extend(assumed(&[&main, &child]));
         warnings.extend(validate::warnings(name, &scenario));
         let plan = Plan::new(&plan_input(&scenario, &main, &child));
@@ -258,8 +276,11 @@ impl Loader<'_> {
     }
 
     fn prices(&mut self, layered: &Layered) -> Option<LoadedPrices> {
-        let (sources, read) = (&mut self.sources, &mut *self.read);
-        match layered.prices.load(layered.settings.tree(), sources, read) {
+        let mut source = PriceSource::default();
+        for (key, entry) in &layered.prices {
+            self.problems.extend(source.set_entry(key, entry.clone()).err());
+        }
+        match source.load(&mut self.sources, &mut *self.read) {
             Ok(prices) => Some(prices),
             Err(problems) => {
                 self.problems.extend(problems);
@@ -332,30 +353,27 @@ impl Loader<'_> {
 
 impl Layered {
     fn merge(&mut self, mut tree: Tree) {
-        if let Some(prices) = tree.remove("prices") {
-            self.prices.add(&prices);
+        if let Some(node) = tree.remove("prices") {
+            let entry = Entry { key: node.origin.clone(), node };
+            self.prices.push(("prices".to_owned(), entry));
         }
         self.settings.merge(tree);
     }
 
-    fn set(&mut self, key: &str, value: &str) -> Result<(), Problem> {
-        if is_price_key(key) {
-            return self.prices.set(key, value);
+    fn set_entry(&mut self, key: &str, entry: Entry) -> Result<(), Problem> {
+        if is_below("prices", key) {
+            self.prices.push((key.to_owned(), entry));
+            return Ok(());
         }
-        self.settings.set(key, value)
-    }
-
-    fn set_all(&mut self, table: &Node) -> Vec<Problem> {
-        let mut problems = Vec::new();
-        for (key, entry) in table.entries() {
-            let set = if is_price_key(key) {
-                self.prices.set_entry(key, entry.clone())
-            } else {
-                self.settings.set_entry(key, entry.clone())
-            };
-            problems.extend(set.err());
+        if is_below("variant", key) {
+            return Err(Problem {
+                path: key.to_owned(),
+                message: "variants cannot be set as a whole or by each other".to_owned(),
+                help: Some("write --set variant.NAME.KEY=VALUE".to_owned()),
+                origin: entry.key,
+            });
         }
-        problems
+        self.settings.set_entry(key, entry)
     }
 }
 
@@ -366,8 +384,9 @@ struct VariantList {
     variant: Vec<Variant>,
 }
 
-fn is_price_key(key: &str) -> bool {
-    key.trim() == "prices" || key.trim_start().starts_with("prices.")
+/// Tells whether a dotted key is a top-level table or stands in it.
+fn is_below(table: &str, key: &str) -> bool {
+    split_key(key).is_ok_and(|parts| parts[0] == table)
 }
 
 /// Splits `variant.NAME.KEY` into the name and the key.
@@ -411,9 +430,9 @@ fn rates(book: &PriceBook, model: &str, scenario: &Scenario) -> Result<ModelRate
 
 fn assumed(models: &[&(String, ModelRates)]) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    for (name, rates) in models {
+    for (_, rates) in models {
         for what in &rates.assumed {
-            let warning = Warning::AssumedPrices { what: format!("{what} of {name}") };
+            let warning = Warning::AssumedPrices { what: what.clone() };
             if !warnings.contains(&warning) {
                 warnings.push(warning);
             }

@@ -47,37 +47,35 @@ fn is_book_table(path: &str) -> bool {
 
 impl PriceSource {
     /// Takes the `prices` of a layer: the name of a book, or models of its own.
-    pub(super) fn add(&mut self, node: &Node) {
+    fn add(&mut self, node: &Node) -> Result<(), Problem> {
         match &node.value {
             Value::String(name) => {
                 self.book = Some((name.clone(), node.origin.clone()));
                 self.is_inline = false;
                 self.models = Layers::new(is_model);
+                Ok(())
             }
             Value::Table(models) => {
                 self.is_inline = true;
-                for (name, entry) in models {
-                    let key = join_key(&[name]);
-                    let _ = self.models.set_entry(&key, entry.clone());
-                }
+                models.iter().try_for_each(|(name, entry)| {
+                    self.models.set_entry(&join_key(&[name]), entry.clone())
+                })
             }
-            _ => self.book = Some((String::new(), node.origin.clone())),
+            _ => Err(problem("prices", EXPECTED_PRICES, &node.origin)),
         }
     }
 
-    /// Sets `prices` or one price, as `--set prices.MODEL.KEY=VALUE` does.
-    pub(super) fn set(&mut self, key: &str, value: &str) -> Result<(), Problem> {
-        let origin = Origin::Override { text: format!("{key}={value}") };
-        let node = Node::from_text(value, &origin);
-        self.set_entry(key, Entry { key: origin, node })
-    }
-
+    /// Sets `prices` or one price: `prices.MODEL.KEY`.
     pub(super) fn set_entry(&mut self, key: &str, entry: Entry) -> Result<(), Problem> {
         let parts = split_key(key).unwrap_or_default();
         match parts.get(1..) {
-            None | Some([]) => {
-                self.add(&entry.node);
-                Ok(())
+            None | Some([]) => self.add(&entry.node),
+            Some([model]) if !matches!(entry.node.value, Value::Table(_)) => {
+                let message = format!(
+                    "one value for all prices of `{model}`; set prices.{model}.KEY, KEY one of \
+                     input, cache_write_5m, cache_write_1h, cache_read, output"
+                );
+                Err(problem(key, &message, &entry.key))
             }
             Some(rest) => self.models.set_entry(&join_key(rest), entry),
         }
@@ -86,24 +84,16 @@ impl PriceSource {
     /// Reads the book and sets single prices over it.
     pub(super) fn load(
         &self,
-        settings: &Tree,
         sources: &mut Sources,
         read: &mut dyn FnMut(&str) -> Result<String, String>,
     ) -> Result<LoadedPrices, Vec<Problem>> {
         if self.is_inline {
             return self.inline();
         }
-        let name = self.book.as_ref().map_or(DEFAULT_PRICES, |(name, _)| name);
-        let text = match book_text(name, read) {
-            Ok(text) => text,
-            Err(message) => {
-                let mut problem = settings.problem("prices", message);
-                if let Some((_, origin)) = &self.book {
-                    problem.origin = origin.clone();
-                }
-                return Err(vec![problem]);
-            }
-        };
+        let default = (DEFAULT_PRICES.to_owned(), Origin::None);
+        let (name, origin) = self.book.as_ref().unwrap_or(&default);
+        let text =
+            book_text(name, read).map_err(|message| vec![problem("prices", &message, origin)])?;
         let source = sources.add(format!("prices {name}"), text);
         let mut layers = Layers::new(is_book_table);
         layers.merge(Tree::parse(sources, source)?);
@@ -137,18 +127,31 @@ impl PriceSource {
     }
 
     fn inline(&self) -> Result<LoadedPrices, Vec<Problem>> {
-        let (models, mut problems) = decode::<BTreeMap<String, Model>>(self.models.tree());
+        let tree = self.models.tree();
+        let (models, mut problems) = decode::<BTreeMap<String, Model>>(tree);
+        let book = PriceBook::inline(models.unwrap_or_default(), default_date());
+        let semantic = book.problems().into_iter().map(|(path, message)| {
+            tree.problem(path.strip_prefix("models.").unwrap_or(&path), message)
+        });
+        if problems.is_empty() {
+            problems.extend(semantic);
+        }
+        if problems.is_empty() {
+            return Ok(LoadedPrices { book });
+        }
         for problem in &mut problems {
             problem.path = format!("prices.{}", problem.path);
         }
-        match models {
-            Some(models) if problems.is_empty() => {
-                let book = PriceBook::inline(models, default_date());
-                Ok(LoadedPrices { book })
-            }
-            _ => Err(problems),
-        }
+        Err(problems)
     }
+}
+
+const EXPECTED_PRICES: &str =
+    "expected the name of a price book, the path of one, or a table of models with their prices";
+
+fn problem(path: &str, message: &str, origin: &Origin) -> Problem {
+    let (path, message) = (path.to_owned(), message.to_owned());
+    Problem { path, message, help: None, origin: origin.clone() }
 }
 
 /// The date of the default book, at which inline prices are taken to hold.
@@ -169,6 +172,9 @@ fn book_text(
         return Ok((*text).to_owned());
     }
     let known: Vec<&str> = PRICE_BOOKS.iter().map(|(name, _)| *name).collect();
+    if name.is_empty() {
+        return Err(format!("the name is empty; shipped price books: {}", known.join(", ")));
+    }
     read(name).map_err(|reason| {
         format!(
             "`{name}` is neither a shipped price book ({}) nor a file: {reason}",
@@ -195,9 +201,9 @@ fn book_of(tree: &Tree) -> Result<PriceBook, Vec<Problem>> {
 /// All problems at once.
 pub fn load_book(name: &str, read: ReadFile<'_>) -> Result<PriceBook, Problems> {
     let mut sources = Sources::new();
-    let mut price_source = PriceSource::default();
-    price_source.add(&Node::new(Value::String(name.to_owned()), Origin::None));
-    match price_source.load(&Tree::default(), &mut sources, read) {
+    let book = Some((name.to_owned(), Origin::None));
+    let source = PriceSource { book, ..PriceSource::default() };
+    match source.load(&mut sources, read) {
         Ok(prices) => Ok(prices.book),
         Err(problems) => Err(Problems::new(problems, &sources)),
     }

@@ -4,13 +4,15 @@ use crate::cache::{CachePolicy, KeepAlive};
 use crate::experiment::Warning;
 use crate::orchestration::{AgentKind, Fanout, Limits, Queue};
 use crate::scenario::{Problem, Scenario, Tree};
-use crate::units::SimDuration;
-use crate::workload::{Distribution, FirstToken, Quantity};
+use crate::units::{SimDuration, Tokens};
+use crate::workload::{Distribution, FirstToken, Quantity, Trigger};
 
 /// Most tasks of a fan-out.
 const TASKS_MAX: u32 = 100_000;
 /// Most iterations of a task.
 const ITERATIONS_MAX: f64 = 100_000.0;
+/// Most requests of one run, on average: some seconds of work.
+const REQUESTS_MAX: f64 = 10_000_000.0;
 /// Shortest keep-alive interval: shorter ones would only flood the run with requests.
 const KEEP_ALIVE_MIN: SimDuration = SimDuration::from_seconds(1);
 
@@ -26,6 +28,7 @@ pub(super) fn check(scenario: &Scenario, tree: &Tree) -> Vec<Problem> {
     check_task(scenario, &mut found);
     check_cache(&scenario.cache, &mut found);
     check_session(scenario, &mut found);
+    check_compaction(scenario, &mut found);
     found.into_iter().map(|(key, message)| tree.problem(key, message)).collect()
 }
 
@@ -53,8 +56,16 @@ fn check_task(scenario: &Scenario, found: &mut Vec<(&str, String)>) {
         ("task.iterations", scenario.task.iterations.mean()),
         ("task.rediscovery.iterations", scenario.task.rediscovery.iterations.mean()),
     ];
+    let requests = f64::from(scenario.fanout.tasks) * (counts[0].1 + counts[1].1);
+    if requests > REQUESTS_MAX {
+        let message = format!(
+            "{requests:.0} requests in one run on average; at most {REQUESTS_MAX}: lower it or \
+             fanout.tasks"
+        );
+        found.push(("task.iterations", message));
+    }
     for (key, mean) in counts {
-        if mean > ITERATIONS_MAX {
+        if mean > ITERATIONS_MAX * (1.0 + 1e-9) {
             found.push((key, format!("{mean} iterations on average; at most {ITERATIONS_MAX}")));
         }
     }
@@ -67,12 +78,38 @@ pub(super) fn check_cache_policy(cache: &CachePolicy, tree: &Tree) -> Vec<Proble
     found.into_iter().map(|(key, message)| tree.problem(key, message)).collect()
 }
 
+/// Fewest tokens of a trigger: no start-up context is smaller, and 80 means 80 tokens, not 80 %.
+const TRIGGER_MIN: Tokens = Tokens::new(1_000);
+
+fn check_compaction(scenario: &Scenario, found: &mut Vec<(&str, String)>) {
+    let compaction = &scenario.compaction;
+    if let Some(Trigger::Tokens(trigger)) = compaction.trigger
+        && trigger < TRIGGER_MIN
+    {
+        let message = format!(
+            "{trigger} tokens would be reached at once; expected at least {TRIGGER_MIN} tokens, or \
+             a percentage such as \"80%\""
+        );
+        found.push(("compaction.trigger", message));
+    }
+    if compaction.window.is_some_and(|window| window < TRIGGER_MIN) {
+        let message = format!("no window is that small; expected at least {TRIGGER_MIN} tokens");
+        found.push(("compaction.window", message));
+    }
+}
+
 fn check_cache(cache: &CachePolicy, found: &mut Vec<(&str, String)>) {
     let mut breakpoints = cache.breakpoints.clone();
     breakpoints.sort_unstable();
     breakpoints.dedup();
     if breakpoints.len() < cache.breakpoints.len() {
         found.push(("cache.breakpoints", "a breakpoint is named twice".into()));
+    }
+    let in_order = cache.breakpoints.windows(2).all(|pair| pair[0] < pair[1]);
+    if !in_order && breakpoints.len() == cache.breakpoints.len() {
+        let message = "breakpoints are listed in prompt order: identity, system, project, \
+                       before_directive, end";
+        found.push(("cache.breakpoints", message.into()));
     }
     if breakpoints.len() > 4 {
         let message = format!("{} breakpoints; a request has at most 4", breakpoints.len());
@@ -117,6 +154,10 @@ pub(super) fn warnings(variant: &str, scenario: &Scenario) -> Vec<Warning> {
     if fanout.model != "inherit" && fanout.agent == AgentKind::Fork {
         let model = fanout.model.clone();
         warnings.push(Warning::ForkIgnoresModel { variant: variant.clone(), model });
+    }
+    let again = &scenario.task.rediscovery;
+    if again.tokens.mean() > 0.0 && again.iterations.mean() <= 0.0 {
+        warnings.push(Warning::RediscoveryIgnored { variant: variant.clone() });
     }
     if fanout.queue == Queue::Parent && fanout.max_parallel.is_none() {
         warnings.push(Warning::QueueIgnored { variant });

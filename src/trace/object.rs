@@ -55,7 +55,8 @@ pub(super) struct Object<'a, const N: usize> {
     name: &'static str,
     keys: [&'static str; N],
     values: [Option<Value<'a>>; N],
-    column: Option<usize>,
+    /// Where it stands in the line, in bytes; `None`: it is the line.
+    at: Option<usize>,
 }
 
 impl<'a, const N: usize> Object<'a, N> {
@@ -122,8 +123,8 @@ impl<'a, 'p> Line<'a, 'p> {
             self.mistyped(value, "an object");
             return None;
         };
-        let column = self.column_of(value.raw.get());
-        Some(self.split(fields, name, keys, Some(column)))
+        let at = self.offset_of(value.raw.get());
+        Some(self.split(fields, name, keys, Some(at)))
     }
 
     /// Reads a value as a list.
@@ -145,7 +146,8 @@ impl<'a, 'p> Line<'a, 'p> {
         if found.is_none() {
             let message = format!("{} without `{key}`", object.name);
             let problem = TraceProblem::new(self.number, message);
-            self.problems.push(TraceProblem { column: object.column, ..problem });
+            let column = object.at.map(|at| self.column(at));
+            self.problems.push(TraceProblem { column, ..problem });
         }
         found
     }
@@ -208,7 +210,7 @@ impl<'a, 'p> Line<'a, 'p> {
         fields: Vec<(String, &'v RawValue)>,
         name: &'static str,
         keys: [&'static str; N],
-        column: Option<usize>,
+        at: Option<usize>,
     ) -> Object<'v, N> {
         let mut values = [None; N];
         for (key, raw) in fields {
@@ -221,7 +223,7 @@ impl<'a, 'p> Line<'a, 'p> {
                 Some(index) => values[index] = Some(Value { key: keys[index], raw }),
             }
         }
-        Object { name, keys, values, column }
+        Object { name, keys, values, at }
     }
 
     fn unknown(&mut self, key: &str, raw: &RawValue, name: &str, keys: &[&str]) {

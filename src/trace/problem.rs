@@ -44,8 +44,7 @@ impl fmt::Display for TraceProblem {
         if let Some(column) = self.column {
             write!(formatter, "{column}:")?;
         }
-        let gap = if self.line > 0 { " " } else { "" };
-        write!(formatter, "{gap}{}", self.message)
+        write!(formatter, " {}", self.message)
     }
 }
 

@@ -188,10 +188,6 @@ fn not_before(
 
 fn read_blocks(line: &mut Line<'_, '_>, value: Value<'_>) -> Option<Vec<TraceBlock>> {
     let items = line.list(value)?;
-    if items.is_empty() {
-        line.problem_at(value, "`blocks` is empty; a request needs at least one block");
-        return None;
-    }
     let blocks: Vec<_> = items.into_iter().map(|item| read_block(line, item)).collect();
     let blocks: Vec<TraceBlock> = blocks.into_iter().collect::<Option<_>>()?;
     let total = blocks.iter().map(|block| u128::from(block.tokens.get())).sum::<u128>();

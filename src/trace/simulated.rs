@@ -14,10 +14,11 @@ pub fn simulated_lines(
     tree: &PromptTree,
     models: &[&str],
 ) -> Vec<RequestLine> {
-    records.iter().map(|record| line(record, tree, models)).collect()
+    records.iter().map(|record| simulated_line(record, tree, models)).collect()
 }
 
-fn line(record: &RequestRecord, tree: &PromptTree, models: &[&str]) -> RequestLine {
+/// Returns the line of one request of a run.
+pub fn simulated_line(record: &RequestRecord, tree: &PromptTree, models: &[&str]) -> RequestLine {
     let blocks = tree.blocks(record.prompt).into_iter().map(|(at, tokens, kind)| TraceBlock {
         id: format!("{:08x}", at.number()),
         tokens,

@@ -136,6 +136,16 @@ fn values_of_file<Q: Quantity>(name: &str, text: &str) -> Result<Vec<f64>, Strin
 }
 
 impl Law {
+    /// Returns how deep mixtures nest in it: 0 where it is none.
+    pub(super) fn mixture_depth(&self) -> usize {
+        match &self.shape {
+            Shape::Mixture(laws) => {
+                1 + laws.iter().map(|(_, law)| law.mixture_depth()).max().unwrap_or(0)
+            }
+            _ => 0,
+        }
+    }
+
     /// Returns the family after truncation. Checks have shown that something is left of it.
     fn family(&self) -> Family {
         let family = self.whole_family();

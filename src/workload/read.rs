@@ -112,11 +112,17 @@ fn sequence<Q>(values: &[Constant<Q>]) -> Result<Shape, String> {
     Ok(Shape::Sequence(values.iter().map(|value| value.0).collect()))
 }
 
+/// How deep mixtures may nest: each level is inverted numerically in the one above.
+const MIXTURE_DEPTH_MAX: usize = 3;
+
 fn mixture<Q>(components: Vec<Component<Q>>) -> Result<Shape, String> {
     let mut laws = Vec::new();
     for Component { weight, of } in components {
         if !(weight.is_finite() && weight >= 0.0) {
             return Err(format!("mixture: weight {weight} must be a number of at least 0"));
+        }
+        if of.law.mixture_depth() >= MIXTURE_DEPTH_MAX {
+            return Err(format!("mixture: nested more than {MIXTURE_DEPTH_MAX} deep"));
         }
         if let Shape::Sequence(_) = of.law.shape {
             return Err("mixture: a sequence has an order and cannot be a component".to_owned());

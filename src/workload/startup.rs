@@ -36,9 +36,9 @@ pub struct Startup {
     pub listing: Tokens,
     /// System notes after tool results.
     pub notes: Notes,
-    /// Tools that an agent of this kind lacks in the background, in tokens (C22).
+    /// Tools that a child of this kind lacks in the background, in tokens (C22).
     pub background_withholds: Tokens,
-    /// By how much the tools shrink in a session that can fork, in tokens (C22).
+    /// By how much the main session's tools shrink where it forks, in tokens (C22).
     pub fork_withholds: Tokens,
     /// By how much the tools shrink where entries live one hour, in tokens (C22).
     pub one_hour_withholds: Tokens,

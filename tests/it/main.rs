@@ -6,6 +6,7 @@
 mod allocations;
 mod cli;
 mod engine;
+mod loading;
 mod oracles;
 mod orchestration;
 mod provider_rules;

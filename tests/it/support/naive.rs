@@ -244,16 +244,18 @@ impl Naive {
     ///
     /// Readings where the text leaves a choice: a prefix that a live entry still covers has not
     /// expired; a prompt is `below_minimum` up to its last mark when even that one is too short;
-    /// after a change all is blamed on it up to where the agent's earlier prompt was cached.
+    /// after a change all is blamed on it up to where the agent's earlier prompt was cached; what
+    /// stands after the last mark is new, whatever entries stand there.
     fn cause(&self, ask: &Ask, hit: Option<usize>, found: Option<usize>, position: u64) -> Cause {
         let Some((last_mark, _)) = ask.marks.last() else {
             return Cause::CachingDisabled;
         };
-        let last_mark = tokens(&ask.prompt[..*last_mark]);
+        let marked = *last_mark;
+        let last_mark = tokens(&ask.prompt[..marked]);
         if last_mark < ask.minimum && position <= last_mark {
             return Cause::BelowMinimum;
         }
-        let above: Vec<Standing> = (hit.map_or(1, |hit| hit + 1)..=ask.prompt.len())
+        let above: Vec<Standing> = (hit.map_or(1, |hit| hit + 1)..=marked)
             .map(|length| self.standing(ask, length))
             .filter(|standing| standing.tokens >= position)
             .collect();
@@ -277,6 +279,7 @@ impl Naive {
         match ask.expected {
             Expected::Compaction => Cause::Compaction,
             Expected::ClearedToolResults => Cause::ClearedToolResults,
+            Expected::Nothing if position > last_mark && ask.last.is_some() => Cause::NewContent,
             Expected::Nothing => Naive::own_cause(ask, position),
         }
     }
