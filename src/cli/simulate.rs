@@ -7,7 +7,7 @@ use forkcast::experiment::{Progress, Results, StopRule, Warning, run as experime
 use forkcast::orchestration::{Plan, System};
 use forkcast::report::{self, Header, PriceHeader, View};
 use forkcast::scenario::{ClosedForm, LoadedVariant, closed_form};
-use forkcast::trace::{simulated_line, write_line};
+use forkcast::trace::{simulated_attempt, simulated_line, write_attempt, write_line};
 use sha2::{Digest, Sha256};
 
 use super::args::{OutputOptions, RunOptions, SimulateOptions};
@@ -177,9 +177,9 @@ const TRACE_BLOCKS_MAX: usize = 20_000_000;
 /// Writes replication 1 as a request trace, line by line.
 fn write_trace(path: &Path, variant: &LoadedVariant, seed: u64) -> Result<(), Failure> {
     let mut system = System::new(variant.plan.clone(), seed);
-    let records = system.run_logged(1);
+    let log = system.run_logged(1);
     let tree = system.cache().tree();
-    let blocks: usize = records.iter().map(|record| tree.depth(record.prompt)).sum();
+    let blocks: usize = log.requests.iter().map(|record| tree.depth(record.prompt)).sum();
     if blocks > TRACE_BLOCKS_MAX {
         return Err(Failure::Message {
             message: format!(
@@ -190,9 +190,16 @@ fn write_trace(path: &Path, variant: &LoadedVariant, seed: u64) -> Result<(), Fa
     }
     let models: Vec<&str> = variant.plan.models().iter().map(|model| model.name.as_str()).collect();
     files::write_with(path, |out| {
-        records.iter().try_for_each(|record| {
+        let mut attempts = log.attempts.iter().peekable();
+        for record in &log.requests {
+            while let Some(attempt) = attempts.next_if(|attempt| attempt.start <= record.start) {
+                writeln!(out, "{}", write_attempt(&simulated_attempt(attempt)).trim_end())?;
+            }
             let line = write_line(&simulated_line(record, tree, &models));
-            writeln!(out, "{}", line.trim_end())
+            writeln!(out, "{}", line.trim_end())?;
+        }
+        attempts.try_for_each(|attempt| {
+            writeln!(out, "{}", write_attempt(&simulated_attempt(attempt)).trim_end())
         })
     })
 }

@@ -12,8 +12,12 @@ mod family;
 mod quantile_table;
 mod random;
 pub(crate) mod special;
+mod token_bucket;
+mod work_station;
 
 pub use event_list::FutureEventList;
 pub use family::Family;
 pub use quantile_table::QuantileTable;
 pub use random::{EntityStreams, RandomStream, StreamCursor, StreamKey};
+pub use token_bucket::TokenBucket;
+pub use work_station::{Discipline, WorkStation};

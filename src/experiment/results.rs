@@ -57,6 +57,8 @@ pub struct VariantResults {
     pub expected_rebuilds: f64,
     /// Launches of children.
     pub launches: LaunchMeans,
+    /// Attempts that failed: above a rate limit (429), or the provider overloaded (529).
+    pub failed_attempts: Breakdown,
     /// Sum over agents of the size of the agent's last request, output included: what a client
     /// shows as tokens used, and no measure of cost (semantics A4).
     pub last_request_tokens: f64,
@@ -201,6 +203,10 @@ impl VariantResults {
             misses: mean(totals.misses.into()),
             expected_rebuilds: mean(totals.expected_rebuilds.into()),
             launches: launches(totals.launches.map(|sum| mean(sum.into()))),
+            failed_attempts: ["rate_limited", "overloaded"]
+                .into_iter()
+                .zip(totals.failed_attempts.map(|sum| mean(sum.into())))
+                .collect(),
             last_request_tokens: mean(totals.last_request),
             no_cache_usd: usd(totals.no_cache),
             perfect_cache_usd: usd(totals.perfect_cache),
@@ -266,7 +272,7 @@ fn outcomes(shares: [f64; Outcome::ALL.len()]) -> OutcomeShares {
     vec![
         share(Outcome::Completed),
         ("budget_exhausted", 0.0),
-        ("rate_limited", 0.0),
+        share(Outcome::RateLimited),
         share(Outcome::Thrashing),
         share(Outcome::PromptTooLong),
     ]

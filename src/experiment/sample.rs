@@ -1,7 +1,9 @@
 //! A small world for tests: a parent that delegates three tasks.
 
 use crate::cache::CachePolicy;
-use crate::orchestration::{Fanout, Fork, Limits, Plan, PlanInput, Session, Wrappers};
+use crate::orchestration::{
+    Fanout, Fork, Limits, Machine, Plan, PlanInput, Provider, Session, Wrappers,
+};
 use crate::pricing::{PriceBook, RateOptions};
 use crate::units::Date;
 use crate::workload::{Compaction, Latency, Startups, TaskSettings};
@@ -36,6 +38,8 @@ pub(crate) fn plan(agent: &str, task: &str) -> Plan {
         wrappers: &Wrappers::default(),
         fork: &Fork::default(),
         limits: &Limits::default(),
+        provider: &Provider::default(),
+        machine: &Machine::default(),
         task: &task,
         startup: &startup,
         cache: &CachePolicy::default(),

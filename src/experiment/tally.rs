@@ -88,6 +88,8 @@ pub(super) struct Totals {
     pub(super) expected_rebuilds: u64,
     /// Attempted, started, refused, completed, failed.
     pub(super) launches: [u64; 6],
+    /// Attempts above a rate limit, attempts that found the provider overloaded.
+    pub(super) failed_attempts: [u64; 2],
     pub(super) last_request: u128,
     /// In the order of [`Outcome::ALL`].
     pub(super) outcomes: [u64; Outcome::ALL.len()],
@@ -119,6 +121,7 @@ impl Totals {
         self.misses += other.misses;
         self.expected_rebuilds += other.expected_rebuilds;
         add_each(&mut self.launches, &other.launches);
+        add_each(&mut self.failed_attempts, &other.failed_attempts);
         self.last_request += other.last_request;
         add_each(&mut self.outcomes, &other.outcomes);
         for (index, agent) in other.agents.iter().enumerate() {
@@ -152,6 +155,7 @@ impl Totals {
             launches.failed,
         ];
         add_each(&mut self.launches, &counts.map(u64::from));
+        add_each(&mut self.failed_attempts, &[record.rate_limited, record.overloaded]);
         self.outcomes[record.outcome as usize] += 1;
     }
 

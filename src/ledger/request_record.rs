@@ -32,3 +32,25 @@ pub struct RequestRecord {
     /// What it cost.
     pub cost: Money,
 }
+
+/// One failed attempt: charged nothing (semantics A3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AttemptRecord {
+    /// Number of the agent.
+    pub agent: u32,
+    /// When it started.
+    pub start: SimTime,
+    /// Number of the attempt among those of its request, from 1.
+    pub attempt: u32,
+    /// The HTTP status it failed with.
+    pub status: u16,
+}
+
+/// All that a run sent, in the order of the starts.
+#[derive(Clone, Debug, Default)]
+pub struct RunLog {
+    /// Requests.
+    pub requests: Vec<RequestRecord>,
+    /// Failed attempts.
+    pub attempts: Vec<AttemptRecord>,
+}

@@ -4,6 +4,7 @@ use crate::cache::{BlockKind, Expected, LastPrompt, PrefixId};
 use crate::des::EntityStreams;
 use crate::orchestration::event::Event;
 use crate::orchestration::outcome::AgentBill;
+use crate::orchestration::request::Outgoing;
 use crate::units::{SimTime, Tokens};
 
 /// What an agent is about to send, or is waiting for the response of.
@@ -92,6 +93,13 @@ pub(super) struct Agent {
     /// Requests since the last compaction, and compactions that followed each other at once.
     pub(super) since_compaction: u32,
     pub(super) compactions_in_row: u32,
+    /// The request that is being tried.
+    pub(super) outgoing: Outgoing,
+    /// Failed attempts at it, and when the first was made.
+    pub(super) failures: u32,
+    pub(super) ready: SimTime,
+    /// When its tool work would have ended alone on the machine.
+    pub(super) tools_due: SimTime,
     /// Keep-alives sent in the present wait.
     pub(super) pings: u32,
     /// When a waiting agent goes on; `NEVER` if it is woken.
@@ -127,6 +135,10 @@ impl Agent {
             extras: 0,
             since_compaction: 0,
             compactions_in_row: 0,
+            outgoing: Outgoing::NONE,
+            failures: 0,
+            ready: SimTime::ZERO,
+            tools_due: SimTime::ZERO,
             pings: 0,
             resume_at: SimTime::NEVER,
             output: Tokens::ZERO,

@@ -297,15 +297,11 @@ impl System {
         let role = if slot == MAIN { Role::Main } else { Role::Subagent };
         let mut out = self.outgoing(slot, role, output);
         out.draw = (entity, first_token, counter);
-        let begun = self.send_and_wait(slot, now, &out);
-        self.count_since_compaction(slot);
-        if slot == self.batch.first_agent && own == 0 {
-            self.release_held(begun);
-        }
+        self.send_and_wait(slot, now, &out);
     }
 
     /// The first response has begun: those held for it start now (semantics E7).
-    fn release_held(&mut self, begun: SimTime) {
+    pub(super) fn release_held(&mut self, begun: SimTime) {
         if matches!(self.plan.launch, Launch::HoldFirst(_)) && begun < self.batch.release {
             self.batch.release = begun;
             if self.events.is_pending(self.launcher()) {
@@ -342,7 +338,7 @@ impl System {
         agent.add(output, BlockKind::ToolUse);
         agent.add(result, BlockKind::ToolResult);
         agent.add(note, BlockKind::System);
-        self.wait_until(slot, now, now + time);
+        self.start_tools(slot, now, time);
     }
 
     fn end_task(&mut self, slot: usize, now: SimTime) {

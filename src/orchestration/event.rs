@@ -8,6 +8,8 @@ pub(super) enum Event {
     ResponseEnd,
     /// An agent sends its next request.
     RequestStart,
+    /// An agent tries a request again that failed.
+    Retry,
     /// A waiting agent keeps its entries alive.
     KeepAlive,
 }

@@ -7,7 +7,7 @@
 //!
 //! Reading order: [`settings`](Session), [`Plan`], `event` (what happens, and in which order at
 //! one instant), `agent` (the state of one agent), `system` (the loop and the one match), then its
-//! parts: `request`, `parent`, `children`, `compaction`.
+//! parts: `request`, `provider`, `parent`, `children`, `compaction`.
 
 mod agent;
 mod children;
@@ -16,6 +16,7 @@ mod event;
 mod outcome;
 mod parent;
 mod plan;
+mod provider;
 mod request;
 mod settings;
 mod system;
@@ -23,7 +24,7 @@ mod system;
 pub use outcome::{AgentBill, Launches, Outcome, RunRecord};
 pub use plan::{ModelPlan, Plan, PlanInput, default_ttl};
 pub use settings::{
-    AgentKind, Billing, Fanout, Fork, ForkTail, Launch, Limits, Notices, Prewarm, Queue, Session,
-    Wrapper, Wrappers,
+    AgentKind, Billing, Contention, Fanout, Fork, ForkTail, Launch, Limits, Machine, Notices,
+    Prewarm, Provider, Queue, Session, Wrapper, Wrappers,
 };
 pub use system::System;

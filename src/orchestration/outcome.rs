@@ -12,11 +12,14 @@ pub enum Outcome {
     Thrashing,
     /// A prompt no longer fitted into the context window (C17).
     PromptTooLong,
+    /// An agent gave a request up after too many failed attempts (semantics R1).
+    RateLimited,
 }
 
 impl Outcome {
     /// All outcomes, in the order of results.
-    pub const ALL: [Outcome; 3] = [Outcome::Completed, Outcome::Thrashing, Outcome::PromptTooLong];
+    pub const ALL: [Outcome; 4] =
+        [Outcome::Completed, Outcome::Thrashing, Outcome::PromptTooLong, Outcome::RateLimited];
 
     /// Returns the key used in results.
     pub const fn name(self) -> &'static str {
@@ -24,6 +27,7 @@ impl Outcome {
             Outcome::Completed => "completed",
             Outcome::Thrashing => "thrashing",
             Outcome::PromptTooLong => "prompt_too_long",
+            Outcome::RateLimited => "rate_limited",
         }
     }
 }
@@ -61,8 +65,12 @@ pub struct AgentBill {
 pub struct RunRecord {
     /// From the first request to the last response.
     pub makespan: SimDuration,
-    /// Time that children spent in queues, summed.
+    /// Time that agents spent in queues and back-off, summed.
     pub wait: SimDuration,
+    /// Attempts refused above a rate limit (429).
+    pub rate_limited: u64,
+    /// Attempts that found the provider overloaded (529).
+    pub overloaded: u64,
     /// Launches.
     pub launches: Launches,
     /// How it ended.

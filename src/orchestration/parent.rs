@@ -173,7 +173,6 @@ impl System {
         out.draw = (0, Purpose::TurnFirstToken, self.parent.turns);
         self.parent.turns += 1;
         self.send_and_wait(MAIN, now, &out);
-        self.count_since_compaction(MAIN);
     }
 
     pub(super) fn end_turn(&mut self, turn: Turn, now: SimTime) {

@@ -2,8 +2,8 @@
 
 use crate::cache::{BreakpointName, CachePolicy, KeepAlive, RoleTtl, Ttl, TtlPolicy};
 use crate::orchestration::{
-    AgentKind, Billing, Fanout, Fork, ForkTail, Launch, Limits, Notices, Queue, Session, Wrapper,
-    Wrappers,
+    AgentKind, Billing, Fanout, Fork, ForkTail, Launch, Limits, Machine, Notices, Provider, Queue,
+    Session, Wrapper, Wrappers,
 };
 use crate::pricing::ModelRates;
 use crate::units::{SimDuration, Tokens};
@@ -25,6 +25,10 @@ pub struct PlanInput<'a> {
     pub fork: &'a Fork,
     /// The product's limits.
     pub limits: &'a Limits,
+    /// The provider's limits.
+    pub provider: &'a Provider,
+    /// Where tools run.
+    pub machine: &'a Machine,
     /// The work.
     pub task: &'a TaskSettings,
     /// Start-up contexts.
@@ -77,6 +81,10 @@ pub struct Plan {
     pub(super) main: Startup,
     pub(super) child: Startup,
     pub(super) session: Session,
+    pub(super) provider: Provider,
+    /// Whether the provider can refuse a request.
+    pub(super) is_limited: bool,
+    pub(super) machine: Machine,
     pub(super) work: Work,
     pub(super) cache: CachePolicy,
     pub(super) breakpoints: Vec<BreakpointName>,
@@ -147,6 +155,9 @@ impl Plan {
             main: main_startup(input, ttl.main),
             child: child_startup(input, ttl.subagent),
             session: input.session.clone(),
+            provider: input.provider.clone(),
+            is_limited: can_refuse(input.provider),
+            machine: input.machine.clone(),
             work: Work::new(input),
             cache: input.cache.clone(),
             breakpoints,
@@ -186,6 +197,7 @@ impl Plan {
         latency
             || samplers.into_iter().any(draws)
             || self.cache.early_miss_probability > 0.0 && !self.breakpoints.is_empty()
+            || self.provider.overload_probability > 0.0
     }
 
     /// Returns the number of tasks.
@@ -225,6 +237,13 @@ impl Work {
             prefix_change: task.prefix_change,
         }
     }
+}
+
+fn can_refuse(provider: &Provider) -> bool {
+    provider.requests_per_minute.is_some()
+        || provider.input_tokens_per_minute.is_some()
+        || provider.output_tokens_per_minute.is_some()
+        || provider.overload_probability > 0.0
 }
 
 fn draws(sampler: &Sampler) -> bool {

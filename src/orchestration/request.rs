@@ -4,7 +4,7 @@ use crate::cache::{
     Accounting, BlockKind, Breakpoint, BreakpointName, CacheRequest, Expected, LastPrompt,
     PrefixId, RoleTtl, Split, Ttl,
 };
-use crate::ledger::{Booking, RequestRecord, Role};
+use crate::ledger::{AttemptRecord, Booking, RequestRecord, Role};
 use crate::orchestration::agent::{Activity, Base};
 use crate::orchestration::event::{Event, EventClass};
 use crate::orchestration::plan::FirstTokenPlan;
@@ -44,6 +44,21 @@ struct Times {
     end: SimTime,
 }
 
+impl Outgoing {
+    /// A place holder until there is a request.
+    pub(super) const NONE: Outgoing = Outgoing {
+        role: Role::Main,
+        prompt: PrefixId::FIRST,
+        end: PrefixId::FIRST,
+        marks_end: false,
+        base: Base::EMPTY,
+        model: 0,
+        ttl: RoleTtl { head: Ttl::FiveMinutes, tail: Ttl::FiveMinutes },
+        output: Tokens::ZERO,
+        draw: (0, Purpose::ExtraFirstToken, 0),
+    };
+}
+
 /// The breakpoints of one request.
 #[derive(Clone, Copy, Debug)]
 struct Marks {
@@ -77,6 +92,7 @@ impl System {
         let first_token = now + self.first_token(&accounting, context, out.draw);
         let end = first_token + self.plan.speed.time(out.output);
         self.cache.commit(&request, &accounting, first_token, end);
+        self.use_up(out.model, accounting.split.processed(), out.output, now);
         let cost = self.bill.book(&Booking {
             role: out.role,
             rates: &self.plan.models[out.model].rates,
@@ -94,13 +110,28 @@ impl System {
         (first_token, end)
     }
 
-    /// Sends a request and lets the agent go on when the response ends.
-    pub(super) fn send_and_wait(&mut self, slot: usize, now: SimTime, out: &Outgoing) -> SimTime {
-        let (first_token, end) = self.send(slot, now, out);
-        self.agents[slot].pings = 0;
-        self.agents[slot].output = out.output;
-        self.schedule(slot, end, Event::ResponseEnd, EventClass::Response);
-        first_token
+    /// Sends a request, at the latest when the provider allows it, and lets the agent go on when the
+    /// response ends.
+    pub(super) fn send_and_wait(&mut self, slot: usize, now: SimTime, out: &Outgoing) {
+        let agent = &mut self.agents[slot];
+        agent.outgoing = *out;
+        agent.failures = 0;
+        agent.ready = now;
+        self.attempt(slot, now);
+    }
+
+    /// An agent's request is on its way.
+    pub(super) fn sent(&mut self, slot: usize, first_token: SimTime) {
+        match self.agents[slot].activity {
+            Activity::Iterate => {
+                self.count_since_compaction(slot);
+                if slot == self.batch.first_agent && self.agents[slot].iteration == 0 {
+                    self.release_held(first_token);
+                }
+            }
+            Activity::Turn(_) => self.count_since_compaction(slot),
+            Activity::Idle | Activity::Compact(_) | Activity::CompactIteration => {}
+        }
     }
 
     /// Enters what the session paid before the run began: its entries and what it held.
@@ -129,7 +160,7 @@ impl System {
             prompt: out.prompt,
             breakpoints: &marks.list[..marks.count],
             start: now,
-            ready: now,
+            ready: if agent.failures > 0 { agent.ready } else { now },
             minimum: self.plan.models[out.model].minimum,
             early_miss: self.is_early_miss(out.draw),
             last: agent.last,
@@ -167,6 +198,11 @@ impl System {
         }
     }
 
+    /// Returns whether a prefix ends before another of the same prompt.
+    fn precedes(&self, at: PrefixId, end: PrefixId) -> bool {
+        self.cache.tree().depth(at) < self.cache.tree().depth(end)
+    }
+
     /// Places the breakpoints: at distinct prefixes that are not empty, in prompt order.
     fn marks(&self, slot: usize, out: &Outgoing) -> Marks {
         let nothing = Breakpoint { at: out.prompt, ttl: Ttl::FiveMinutes };
@@ -178,8 +214,8 @@ impl System {
                 BreakpointName::System => (out.base.system, out.ttl.head),
                 BreakpointName::Project => (out.base.project, out.ttl.tail),
                 BreakpointName::BeforeDirective => match self.agents[slot].before_directive {
-                    Some(at) => (at, out.ttl.tail),
-                    None => continue,
+                    Some(at) if self.precedes(at, out.end) => (at, out.ttl.tail),
+                    Some(_) | None => continue,
                 },
                 BreakpointName::End => (out.end, out.ttl.tail),
             };
@@ -203,6 +239,7 @@ impl System {
         agent.last = Some(LastPrompt { prompt: out.prompt, cached: accounting.cached });
         agent.last_start = now;
         agent.expected = Expected::Nothing;
+        agent.failures = 0;
         agent.extras += u64::from(matches!(out.draw.1, Purpose::ExtraFirstToken));
         agent.bill.requests += 1;
         agent.bill.last_request = context + out.output;
@@ -212,7 +249,7 @@ impl System {
         let Some(log) = &mut self.log else {
             return;
         };
-        log.push(RequestRecord {
+        log.requests.push(RequestRecord {
             agent: slot as u32,
             role: out.role,
             model: out.model,
@@ -229,9 +266,24 @@ impl System {
     }
 
     fn complete_log(&mut self, complete: impl FnOnce(&mut RequestRecord)) {
-        if let Some(record) = self.log.as_mut().and_then(|log| log.last_mut()) {
+        if let Some(record) = self.log.as_mut().and_then(|log| log.requests.last_mut()) {
             complete(record);
         }
+    }
+
+    /// Notes a failed attempt.
+    pub(super) fn log_attempt(&mut self, slot: usize, start: SimTime, status: u16) {
+        let attempt = self.agents[slot].failures + 1;
+        if let Some(log) = &mut self.log {
+            log.attempts.push(AttemptRecord { agent: slot as u32, start, attempt, status });
+        }
+    }
+
+    /// Returns what a request would have to process now.
+    pub(super) fn processed(&mut self, slot: usize, now: SimTime, out: &Outgoing) -> Tokens {
+        let marks = self.marks(slot, out);
+        let request = self.cache_request(slot, now, out, &marks);
+        self.cache.lookup(&request).split.processed()
     }
 
     /// Appends what has been waiting to the agent's prompt.

@@ -269,3 +269,77 @@ pub struct Limits {
     /// Left out: no limit.
     pub tools: Option<u32>,
 }
+
+/// What the provider allows, for each model class of the organization (semantics R1).
+///
+/// Buckets refill continuously. Reads from the cache do not count as input.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Provider {
+    /// Requests a minute; left out: no limit.
+    pub requests_per_minute: Option<u64>,
+    /// Requests that the bucket holds; left out: those of a minute.
+    pub requests_burst: Option<u64>,
+    /// Tokens of uncached input and cache writes a minute; left out: no limit.
+    pub input_tokens_per_minute: Option<Tokens>,
+    /// Input tokens that the bucket holds; left out: those of a minute.
+    pub input_tokens_burst: Option<Tokens>,
+    /// Tokens of output a minute; left out: no limit.
+    pub output_tokens_per_minute: Option<Tokens>,
+    /// Output tokens that the bucket holds; left out: those of a minute.
+    pub output_tokens_burst: Option<Tokens>,
+    /// Whether the models of parent and children share their limits.
+    pub shared: bool,
+    /// Probability from 0 to 1 that an attempt fails because the provider is overloaded (529).
+    pub overload_probability: f64,
+    /// Attempts after which an agent gives a request up and fails; left out: never.
+    pub tries: Option<u32>,
+    /// Wait after the first failed attempt that states none; it doubles with each further one (C18).
+    pub backoff: SimDuration,
+    /// Greatest share from 0 to 1 by which that wait is lengthened at random (C18).
+    pub backoff_jitter: f64,
+}
+
+impl Default for Provider {
+    fn default() -> Provider {
+        Provider {
+            requests_per_minute: None,
+            requests_burst: None,
+            input_tokens_per_minute: None,
+            input_tokens_burst: None,
+            output_tokens_per_minute: None,
+            output_tokens_burst: None,
+            shared: false,
+            overload_probability: 0.0,
+            tries: None,
+            backoff: SimDuration::from_micros(500_000),
+            backoff_jitter: 0.25,
+        }
+    }
+}
+
+/// The machine on which tools run (semantics L4).
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Machine {
+    /// Cores for which the tool work of all agents contends; left out: as many as it takes.
+    pub cores: Option<u32>,
+    /// What happens to tool work above the number of cores.
+    pub contention: Contention,
+}
+
+impl Default for Machine {
+    fn default() -> Machine {
+        Machine { cores: None, contention: Contention::Sharing }
+    }
+}
+
+/// What happens to tool work above the number of cores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Contention {
+    /// All goes on, each with an equal share of the cores.
+    Sharing,
+    /// It waits, first come, first served.
+    Queue,
+}

@@ -1,14 +1,15 @@
 //! The loop: which handler an event goes to. What happens is in the handlers.
 
 use crate::cache::{BlockKind, CacheKey, PrefixId, PromptCache};
-use crate::des::{EntityStreams, FutureEventList, RandomStream};
-use crate::ledger::{Bill, RequestRecord};
+use crate::des::{EntityStreams, FutureEventList, RandomStream, WorkStation};
+use crate::ledger::{Bill, RunLog};
 use crate::orchestration::agent::{Activity, Agent, Base, Turn};
 use crate::orchestration::children::Batch;
 use crate::orchestration::event::{Event, EventClass};
 use crate::orchestration::outcome::{AgentBill, Outcome, RunRecord};
 use crate::orchestration::parent::Parent;
 use crate::orchestration::plan::Plan;
+use crate::orchestration::provider::{Buckets, station};
 use crate::units::{Money, SimTime, Tokens};
 use crate::workload::Startup;
 
@@ -36,6 +37,8 @@ pub(super) enum Purpose {
     TurnFirstToken,
     ExtraFirstToken,
     EarlyMiss,
+    Overload,
+    Backoff,
 }
 
 /// Runs replications of one plan, one after another, in memory that it keeps.
@@ -51,9 +54,13 @@ pub struct System {
     pub(super) batch: Batch,
     /// Start-up context that all fresh children share.
     pub(super) child_base: Option<Base>,
+    /// Rate limits of the main session's model class and of the children's.
+    pub(super) limits: [Buckets; 2],
+    /// Where tool work contends, if it does.
+    pub(super) station: Option<WorkStation>,
     pub(super) bill: Bill,
     pub(super) record: RunRecord,
-    pub(super) log: Option<Vec<RequestRecord>>,
+    pub(super) log: Option<RunLog>,
     pub(super) first_start: SimTime,
     pub(super) last_end: SimTime,
     seed: u64,
@@ -66,11 +73,13 @@ impl System {
         let agents = plan.tasks as usize + 1;
         System {
             cache: PromptCache::new(&plan.cache),
-            events: FutureEventList::new(agents + 1),
+            events: FutureEventList::new(agents + 2),
             agents: (0..agents).map(|_| Agent::new()).collect(),
             parent: Parent::default(),
             batch: Batch::default(),
             child_base: None,
+            limits: [Buckets::new(&plan.provider), Buckets::new(&plan.provider)],
+            station: station(&plan.machine),
             bill: Bill::default(),
             record: RunRecord::default(),
             log: None,
@@ -91,9 +100,14 @@ impl System {
                 self.on_launch(now);
                 continue;
             }
+            if slot == self.station_slot() {
+                self.on_station(now);
+                continue;
+            }
             match self.agents[slot].event {
                 Event::ResponseEnd => self.on_response_end(slot, now),
                 Event::RequestStart => self.on_request_start(slot, now),
+                Event::Retry => self.attempt(slot, now),
                 Event::KeepAlive => self.on_keep_alive(slot, now),
             }
         }
@@ -101,9 +115,9 @@ impl System {
         self.check_laws();
     }
 
-    /// Runs one replication and keeps a record of each request.
-    pub fn run_logged(&mut self, replication: u64) -> Vec<RequestRecord> {
-        self.log = Some(Vec::new());
+    /// Runs one replication and keeps a record of each request and each failed attempt.
+    pub fn run_logged(&mut self, replication: u64) -> RunLog {
+        self.log = Some(RunLog::default());
         self.run(replication);
         self.log.take().unwrap_or_default()
     }
@@ -145,6 +159,10 @@ impl System {
         self.parent.reset();
         self.batch = Batch::default();
         self.child_base = None;
+        self.limits = [Buckets::new(&self.plan.provider), Buckets::new(&self.plan.provider)];
+        if let Some(station) = &mut self.station {
+            station.clear();
+        }
         self.bill = Bill::default();
         self.record = RunRecord::default();
         self.first_start = SimTime::NEVER;
@@ -173,6 +191,11 @@ impl System {
     /// The slot of the future event list that starts children.
     pub(super) fn launcher(&self) -> usize {
         self.agents.len()
+    }
+
+    /// The slot of the future event list at which tool work ends on a machine of few cores.
+    pub(super) fn station_slot(&self) -> usize {
+        self.agents.len() + 1
     }
 
     /// The random stream of an entity (0 for all tasks and the parent, 1 + n for task n).

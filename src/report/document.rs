@@ -273,7 +273,7 @@ fn counts(variants: &[&VariantResults]) -> Block {
         let cells = variants.iter().map(|variant| cell(variant));
         std::iter::once(name.to_owned()).chain(cells).collect::<Vec<_>>()
     };
-    let rows = vec![
+    let mut rows = vec![
         row("requests", &|variant| count(variant.requests)),
         row("tokens read of all prompts", &|variant| percent(variant.hit_ratio_tokens)),
         row("misses", &|variant| count(variant.misses)),
@@ -283,6 +283,17 @@ fn counts(variants: &[&VariantResults]) -> Block {
         row("children completed", &|variant| count(launch(variant, "completed"))),
         row("last requests, tokens", &|variant| tokens(variant.last_request_tokens)),
     ];
+    let failed = |variant: &VariantResults| {
+        variant.failed_attempts.iter().map(|(_, mean)| mean).sum::<f64>()
+    };
+    if variants.iter().any(|variant| failed(variant) > 0.0) {
+        rows.push(row("failed attempts (429, 529)", &|variant| count(failed(variant))));
+    }
+    if variants.iter().any(|variant| variant.wait_s.estimate.mean > 0.0) {
+        rows.push(row("wait, summed over agents", &|variant| {
+            duration(variant.wait_s.estimate.mean)
+        }));
+    }
     named("mean of a run", variants, rows)
 }
 

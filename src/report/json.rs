@@ -54,6 +54,7 @@ pub fn variant(results: &VariantResults) -> Value {
         "misses": mean(results.misses),
         "expected_rebuilds": mean(results.expected_rebuilds),
         "launches": breakdown(&results.launches),
+        "failed_attempts": breakdown(&results.failed_attempts),
         "last_request_tokens": mean(results.last_request_tokens),
         "bounds": {
             "no_cache_usd": mean(results.no_cache_usd),

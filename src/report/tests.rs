@@ -48,7 +48,7 @@ fn json_has_the_keys_of_the_contract_in_its_order() {
     assert_eq!(keys(&value).join(" "), top);
     let variant = "name cost_usd makespan_s wait_s tokens cost_by_item_usd cost_by_role_usd \
                    cost_by_agent_usd cost_by_cause_usd requests requests_by_agent \
-                   hit_ratio_tokens misses expected_rebuilds launches last_request_tokens bounds \
+                   hit_ratio_tokens misses expected_rebuilds launches failed_attempts last_request_tokens bounds \
                    outcomes";
     let fresh = &value["variants"][0];
     assert_eq!(keys(fresh).join(" "), variant);

@@ -454,6 +454,8 @@ fn plan_input<'a>(
         wrappers: &scenario.wrappers,
         fork: &scenario.fork,
         limits: &scenario.limits,
+        provider: &scenario.provider,
+        machine: &scenario.machine,
         task: &scenario.task,
         startup: &scenario.startup,
         cache: &scenario.cache,

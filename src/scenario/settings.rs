@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::cache::CachePolicy;
-use crate::orchestration::{Fanout, Fork, Limits, Session, Wrappers};
+use crate::orchestration::{Fanout, Fork, Limits, Machine, Provider, Session, Wrappers};
 use crate::workload::{Compaction, Latency, Startups, TaskSettings};
 
 /// A scenario: what is known of a session, its work, its client and its provider.
@@ -46,6 +46,10 @@ pub struct Scenario {
     pub limits: Limits,
     /// How long responses take.
     pub latency: Latency,
+    /// What the provider allows a minute.
+    pub provider: Provider,
+    /// The machine on which tools run.
+    pub machine: Machine,
     /// Variants to be compared, each a change to the scenario.
     pub variant: Vec<Variant>,
 }
@@ -67,6 +71,8 @@ impl Default for Scenario {
             compaction: Compaction::default(),
             limits: Limits::default(),
             latency: Latency::default(),
+            provider: Provider::default(),
+            machine: Machine::default(),
             variant: Vec::new(),
         }
     }
@@ -115,6 +121,8 @@ pub fn is_settings(path: &str) -> bool {
             | "compaction"
             | "limits"
             | "latency"
+            | "provider"
+            | "machine"
             | "prices"]
             | ["task", "rediscovery"]
             | ["startup" | "wrappers" | "prices", _]

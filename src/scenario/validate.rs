@@ -25,6 +25,7 @@ pub(super) fn check(scenario: &Scenario, tree: &Tree) -> Vec<Problem> {
     }
     check_fanout(&scenario.fanout, &mut found);
     check_limits(&scenario.limits, &mut found);
+    check_provider(scenario, &mut found);
     check_task(scenario, &mut found);
     check_cache(&scenario.cache, &mut found);
     check_session(scenario, &mut found);
@@ -39,6 +40,39 @@ fn check_fanout(fanout: &Fanout, found: &mut Vec<(&str, String)>) {
     }
     if fanout.max_parallel == Some(0) {
         found.push(("fanout.max_parallel", "0 would start nothing; expected at least 1".into()));
+    }
+}
+
+fn check_provider(scenario: &Scenario, found: &mut Vec<(&str, String)>) {
+    let provider = &scenario.provider;
+    let tokens = |tokens: Option<Tokens>| tokens.map(Tokens::get);
+    let rates = [
+        ("provider.requests_per_minute", provider.requests_per_minute),
+        ("provider.requests_burst", provider.requests_burst),
+        ("provider.input_tokens_per_minute", tokens(provider.input_tokens_per_minute)),
+        ("provider.input_tokens_burst", tokens(provider.input_tokens_burst)),
+        ("provider.output_tokens_per_minute", tokens(provider.output_tokens_per_minute)),
+        ("provider.output_tokens_burst", tokens(provider.output_tokens_burst)),
+        ("provider.tries", provider.tries.map(u64::from)),
+        ("machine.cores", scenario.machine.cores.map(u64::from)),
+    ];
+    for (key, rate) in rates {
+        if rate.is_some_and(|rate| !(1..=Tokens::MAX.get()).contains(&rate)) {
+            found.push((key, "out of range; expected 1 to 1e12, or nothing for no limit".into()));
+        }
+    }
+    let shares = [
+        ("provider.overload_probability", provider.overload_probability),
+        ("provider.backoff_jitter", provider.backoff_jitter),
+    ];
+    for (key, share) in shares {
+        if !(0.0..=1.0).contains(&share) {
+            found.push((key, format!("{share} is not from 0 to 1")));
+        }
+    }
+    if provider.overload_probability >= 1.0 && provider.tries.is_none() {
+        let message = "no attempt would ever succeed; lower it or set provider.tries";
+        found.push(("provider.overload_probability", message.into()));
     }
 }
 

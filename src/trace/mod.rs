@@ -30,5 +30,5 @@ pub use mooncake::{
 };
 pub use problem::{TraceProblem, TraceProblems};
 pub use read::{Trace, TraceReader, read_trace};
-pub use simulated::{simulated_line, simulated_lines};
+pub use simulated::{simulated_attempt, simulated_line, simulated_trace};
 pub use text::to_text;

@@ -1,23 +1,40 @@
 //! A simulated run as a request trace.
 
 use crate::cache::PromptTree;
-use crate::ledger::RequestRecord;
+use crate::ledger::{AttemptRecord, RequestRecord, RunLog};
 use crate::pricing::Usage;
-use crate::trace::{RequestLine, TraceBlock, kind_name};
+use crate::trace::{FailedAttempt, RequestLine, Trace, TraceBlock, kind_name};
 
-/// Returns the lines of a run, in the order in which its requests started.
-///
-/// `tree` holds the prompts of the records, `models` the names of the models they number. Ids of
-/// blocks are numbers of prefixes, so they are equal exactly where content is.
-pub fn simulated_lines(
-    records: &[RequestRecord],
-    tree: &PromptTree,
-    models: &[&str],
-) -> Vec<RequestLine> {
-    records.iter().map(|record| simulated_line(record, tree, models)).collect()
+/// Returns a run as a trace; its lines are numbered in the order in which they started.
+pub fn simulated_trace(log: &RunLog, tree: &PromptTree, models: &[&str]) -> Trace {
+    let line = |record| simulated_line(record, tree, models);
+    Trace {
+        requests: log.requests.iter().map(line).enumerate().collect(),
+        failed: log.attempts.iter().map(simulated_attempt).enumerate().collect(),
+    }
+}
+
+/// Returns the line of one failed attempt of a run.
+pub fn simulated_attempt(record: &AttemptRecord) -> FailedAttempt {
+    FailedAttempt {
+        start: record.start,
+        agent: agent_name(record.agent),
+        status: record.status,
+        attempt: Some(record.attempt),
+    }
+}
+
+fn agent_name(number: u32) -> String {
+    match number {
+        0 => "main".to_owned(),
+        number => format!("a{number}"),
+    }
 }
 
 /// Returns the line of one request of a run.
+///
+/// `tree` holds the prompts of the records, `models` the names of the models they number. Ids of
+/// blocks are numbers of prefixes, so they are equal exactly where content is.
 pub fn simulated_line(record: &RequestRecord, tree: &PromptTree, models: &[&str]) -> RequestLine {
     let blocks = tree.blocks(record.prompt).into_iter().map(|(at, tokens, kind)| TraceBlock {
         id: format!("{:08x}", at.number()),
@@ -36,10 +53,7 @@ pub fn simulated_line(record: &RequestRecord, tree: &PromptTree, models: &[&str]
         start: record.start,
         first_token: record.first_token,
         end: Some(record.end),
-        agent: match record.agent {
-            0 => "main".to_owned(),
-            number => format!("a{number}"),
-        },
+        agent: agent_name(record.agent),
         model: models[record.model].to_owned(),
         blocks: blocks.collect(),
         usage: Some(usage),

@@ -9,6 +9,7 @@ mod engine;
 mod loading;
 mod oracles;
 mod orchestration;
+mod provider;
 mod provider_rules;
 mod recorded;
 mod scenarios;

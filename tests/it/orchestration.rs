@@ -9,7 +9,7 @@ use std::fmt::Write;
 use forkcast::cache::RoleTtl;
 use forkcast::ledger::Role;
 use forkcast::orchestration::System;
-use forkcast::trace::{AccountOptions, Trace, account, simulated_lines};
+use forkcast::trace::{AccountOptions, account, simulated_trace};
 
 use crate::support::random::SplitMix;
 use crate::support::{run, scenario};
@@ -72,6 +72,16 @@ fn world(random: &mut SplitMix) -> String {
     if random.below(3) == 0 {
         let _ = writeln!(text, "[compaction]\nwindow = \"100k\"\ntrigger = \"45k\"");
     }
+    if random.below(3) == 0 {
+        let _ = writeln!(text, "[provider]\ninput_tokens_per_minute = \"60k\"");
+        let _ = writeln!(text, "requests_per_minute = {}", 3 + random.below(60));
+        let _ = writeln!(text, "overload_probability = {}", draw(random, &["0", "0.3"]));
+        let _ = writeln!(text, "tries = {}", draw(random, &["3", "40"]));
+    }
+    if random.below(3) == 0 {
+        let contention = draw(random, &["sharing", "queue"]);
+        let _ = writeln!(text, "[machine]\ncores = 2\ncontention = \"{contention}\"");
+    }
     let _ = writeln!(text, "[fork]\ntail = \"{}\"", draw(random, &["own_call", "all_calls"]));
     text
 }
@@ -80,16 +90,14 @@ fn world(random: &mut SplitMix) -> String {
 fn assert_trace_agrees(text: &str) {
     let variant = scenario(text, &[]).base;
     let mut system = System::new(variant.plan.clone(), 7);
-    let records = system.run_logged(1);
+    let log = system.run_logged(1);
     let models: Vec<&str> = variant.plan.models().iter().map(|model| model.name.as_str()).collect();
-    let lines = simulated_lines(&records, system.cache().tree(), &models);
-    let requests = lines.into_iter().enumerate().map(|(index, line)| (index + 1, line)).collect();
-    let trace = Trace { requests, failed: Vec::new() };
+    let trace = simulated_trace(&log, system.cache().tree(), &models);
     let book = crate::support::default_book();
     let none: Option<RoleTtl> = None;
     let options =
         AccountOptions { main_ttl: none, subagent_ttl: none, ..AccountOptions::default() };
-    if records.iter().all(|record| record.is_paid) {
+    if log.requests.iter().all(|record| record.is_paid) {
         return;
     }
     let found = account(&trace, &book, &variant.scenario.cache, &options)

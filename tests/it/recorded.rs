@@ -34,7 +34,7 @@ fn predicted(version: &str, settings: &str) -> Requests {
     let loaded = scenario(&text, &[]);
     let records = System::new(loaded.base.plan, 1).run_logged(1);
     let mut requests = Requests::new();
-    for record in records {
+    for record in records.requests {
         let agent = match record.agent {
             0 => "main".to_owned(),
             number => format!("a{number}"),

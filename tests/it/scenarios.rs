@@ -120,6 +120,7 @@ fn results_have_the_keys_of_the_contract() {
             "misses",
             "expected_rebuilds",
             "launches",
+            "failed_attempts",
             "last_request_tokens",
             "bounds",
             "outcomes"
