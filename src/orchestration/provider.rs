@@ -1,4 +1,4 @@
-//! The provider's limits and the client's retries; tool work at the machine (semantics R1, L4, C18).
+//! The provider's limits and the client's retries; tool work at the machine (semantics R1, L4).
 
 use crate::des::{Discipline, TokenBucket, WorkStation};
 use crate::orchestration::event::{Event, EventClass};

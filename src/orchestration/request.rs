@@ -110,7 +110,7 @@ impl System {
         (first_token, end)
     }
 
-    /// Sends a request, at the latest when the provider allows it, and lets the agent go on when the
+    /// Sends a request as soon as the provider allows it, and lets the agent go on when the
     /// response ends.
     pub(super) fn send_and_wait(&mut self, slot: usize, now: SimTime, out: &Outgoing) {
         let agent = &mut self.agents[slot];

@@ -294,7 +294,7 @@ pub struct Provider {
     pub overload_probability: f64,
     /// Attempts after which an agent gives a request up and fails; left out: never.
     pub tries: Option<u32>,
-    /// Wait after the first failed attempt that states none; it doubles with each further one (C18).
+    /// Wait after a first failed attempt that states none; doubles with each further one (C18).
     pub backoff: SimDuration,
     /// Greatest share from 0 to 1 by which that wait is lengthened at random (C18).
     pub backoff_jitter: f64,

@@ -182,3 +182,28 @@ fn five_minutes_against_one_hour_costs_what_the_gaps_say() {
         }
     }
 }
+
+/// Seven siblings are held until the first response begins, at most 5 s: each reads the prefix if
+/// it has begun by then and writes it otherwise (validation 3.4, with F the law of that time).
+#[test]
+fn held_siblings_pay_what_the_time_to_first_token_says() {
+    let cases = [
+        ("3", 0.195),
+        ("6", 1.0),
+        ("{ exponential = { mean = \"2s\" } }", 0.261_078),
+        ("{ exponential = { mean = \"4s\" } }", 0.425_636),
+        ("{ lognormal = { median = \"2s\", sigma = 0.6 } }", 0.246_006),
+        ("{ lognormal = { median = \"4s\", sigma = 0.8 } }", 0.509_070),
+    ];
+    for (first_token, expected) in cases {
+        let text = format!(
+            "[session]\ncontext = 1\n[startup.fresh]\nsystem = \"20k\"\n[fanout]\ntasks = 8\n\
+             launch = {{ hold_first = \"5s\" }}\n[latency]\nfirst_token = {first_token}\n"
+        );
+        let role = forkcast::ledger::Role::Subagent as usize;
+        let costs = observe(&text, 20_000, |system| system.bill().roles[role].as_usd());
+        if costs.iter().any(|cost| (cost - expected).abs() > 1e-9) {
+            assert_mean(&costs, expected, first_token);
+        }
+    }
+}
