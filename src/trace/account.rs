@@ -6,7 +6,7 @@ use crate::cache::{
     Accounting, CachePolicy, CacheRequest, Cause, LastPrompt, PromptCache, RoleTtl, Ttl,
 };
 use crate::ledger::{Bill, Booking, Role};
-use crate::pricing::{Category, ModelRates, PriceBook, RateOptions, Usage};
+use crate::pricing::{Category, ModelRates, PriceBook, RateOptions, Usage, charge};
 use crate::trace::prompts::{Marks, Prompt, Prompts};
 use crate::trace::{FailedAttempt, RequestLine, Trace, TraceProblem, TraceProblems};
 use crate::units::{Date, Money, SimTime, Tokens};
@@ -54,6 +54,8 @@ pub struct TraceBill {
     pub requests: Vec<TraceRequest>,
     /// Whether every recorded usage equals what the rules say; `None` where none is recorded.
     pub agrees: Option<bool>,
+    /// What the recorded usage costs at the same prices; `None` where none is recorded.
+    pub recorded_cost: Option<Money>,
     /// Prices that were used and that no source confirms.
     pub warnings: Vec<String>,
     /// Number of attempts that failed; they cost nothing (semantics A3).
@@ -199,7 +201,9 @@ fn rates_of_models<'a>(
 fn writes_for_an_hour(trace: &Trace, options: &AccountOptions) -> bool {
     let stated = [options.main_ttl, options.subagent_ttl].into_iter().flatten();
     let mut blocks = trace.requests.iter().flat_map(|(_, line)| &line.blocks);
+    let recorded = trace.requests.iter().filter_map(|(_, line)| line.usage);
     stated.into_iter().any(|ttl| ttl.head.max(ttl.tail) == Ttl::OneHour)
+        || recorded.into_iter().any(|usage| !usage.cache_write_1h.is_zero())
         || blocks.any(|block| block.ttl == Some(Ttl::OneHour))
 }
 
@@ -232,6 +236,7 @@ impl<'a> Replay<'a> {
             bill: Bill::default(),
             requests: Vec::new(),
             agrees: None,
+            recorded_cost: None,
             warnings: rates.values().flat_map(|rates| rates.assumed.clone()).collect(),
             failed_attempts: 0,
         };
@@ -274,6 +279,10 @@ impl<'a> Replay<'a> {
         let before = self.result.bill.causes;
         let booking = Booking { role, rates, accounting, segments, output: line.output };
         let cost = self.result.bill.book(&booking);
+        if let Some(recorded) = &line.usage {
+            let sum = self.result.recorded_cost.get_or_insert(Money::ZERO);
+            *sum += charge(rates, recorded).total();
+        }
         let split = accounting.split;
         let usage = Usage {
             uncached: split.uncached,

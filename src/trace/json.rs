@@ -28,6 +28,7 @@ pub fn to_json(found: &TraceBill, book: &PriceBook) -> Value {
             "perfect_cache_usd": usd(bill.perfect_cache),
         },
         "agrees": found.agrees,
+        "recorded_cost_usd": found.recorded_cost.map(usd),
         "misses": bill.misses,
         "expected_rebuilds": bill.expected_rebuilds,
         "failed_attempts": found.failed_attempts,

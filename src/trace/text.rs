@@ -41,7 +41,14 @@ fn verdict(found: &TraceBill) -> String {
         Some(true) => "; the recorded usage agrees token for token".to_owned(),
         Some(false) => {
             let count = found.requests.iter().filter(|one| one.agrees == Some(false)).count();
-            format!("; the recorded usage of {count} requests differs (marked *)")
+            let recorded = found.recorded_cost.unwrap_or(Money::ZERO);
+            let more = found.bill.total - recorded;
+            let relation = if more < Money::ZERO { "less" } else { "more" };
+            let amount = if more < Money::ZERO { -more } else { more };
+            format!(
+                ", {amount} {relation} than the recorded usage costs, {recorded}: {count} requests \
+                 differ (marked *)"
+            )
         }
     }
 }
