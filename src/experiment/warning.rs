@@ -76,6 +76,11 @@ pub enum Warning {
         /// Name of the variant.
         variant: String,
     },
+    /// Children start with nothing, which no client's do.
+    EmptyStartup {
+        /// Name of the variant.
+        variant: String,
+    },
     /// Tasks were not done, so the cost is not that of the work.
     TasksDropped {
         /// Name of the variant.
@@ -112,6 +117,7 @@ impl Warning {
             Warning::Thrashing { .. } => "thrashing",
             Warning::ForkIgnoresModel { .. } => "fork_ignores_model",
             Warning::QueueIgnored { .. } => "queue_ignored",
+            Warning::EmptyStartup { .. } => "empty_startup",
             Warning::TasksDropped { .. } => "tasks_dropped",
             Warning::RediscoveryIgnored { .. } => "rediscovery_ignored",
             Warning::OlderProfile { .. } => "older_profile",
@@ -169,6 +175,10 @@ impl Warning {
             Warning::QueueIgnored { variant } => {
                 format!("`fanout.queue` has no effect on `{variant}`; set `fanout.max_parallel`")
             }
+            Warning::EmptyStartup { variant } => format!(
+                "the children of `{variant}` start with 0 tokens of tools and system prompt; set \
+                 `profile` (`forkcast profiles list`) or `startup`"
+            ),
             Warning::TasksDropped { variant, dropped, attempted } => format!(
                 "`{variant}` drops {dropped:.1} of {attempted:.1} tasks in a run, refused by \
                  `limits` or failed, so its cost does not compare; `fanout.max_parallel` queues \

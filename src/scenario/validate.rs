@@ -5,7 +5,7 @@ use crate::experiment::Warning;
 use crate::orchestration::{AgentKind, Fanout, Limits, Queue};
 use crate::scenario::{Problem, Scenario, Tree};
 use crate::units::{SimDuration, Tokens};
-use crate::workload::{Distribution, FirstToken, Quantity, Trigger};
+use crate::workload::{Distribution, FirstToken, Quantity, Startup, Trigger};
 
 /// Most tasks of a fan-out.
 const TASKS_MAX: u32 = 100_000;
@@ -188,6 +188,15 @@ pub(super) fn warnings(variant: &str, scenario: &Scenario) -> Vec<Warning> {
     if fanout.model != "inherit" && fanout.agent == AgentKind::Fork {
         let model = fanout.model.clone();
         warnings.push(Warning::ForkIgnoresModel { variant: variant.clone(), model });
+    }
+    let startup = match fanout.agent {
+        AgentKind::Fresh => Some(&scenario.startup.fresh),
+        AgentKind::Explore => Some(&scenario.startup.explore),
+        AgentKind::Plan => Some(&scenario.startup.plan),
+        AgentKind::Fork | AgentKind::Inline => None,
+    };
+    if startup.is_some_and(|kind| *kind == Startup::default()) {
+        warnings.push(Warning::EmptyStartup { variant: variant.clone() });
     }
     let again = &scenario.task.rediscovery;
     if again.tokens.mean() > 0.0 && again.iterations.mean() <= 0.0 {
