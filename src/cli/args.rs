@@ -289,11 +289,24 @@ pub(super) struct TraceOptions {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) seed: u64,
     /// One JSON object
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, group = "layout", help_heading = "Output")]
     pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) table: TableOptions,
     /// Write to a file instead of stdout
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(super) out: Option<PathBuf>,
+}
+
+/// How a table is written.
+#[derive(Debug, Default, clap::Args)]
+pub(super) struct TableOptions {
+    /// CSV
+    #[arg(long, group = "layout", help_heading = "Output")]
+    pub(super) csv: bool,
+    /// A Markdown table
+    #[arg(long, group = "layout", help_heading = "Output")]
+    pub(super) markdown: bool,
 }
 
 /// Options of `prices`.
@@ -316,6 +329,8 @@ pub(super) enum PricesCommand {
         /// Show this model only, with the source of each price
         #[arg(long, value_name = "MODEL")]
         model: Option<String>,
+        #[command(flatten)]
+        table: TableOptions,
     },
 }
 
@@ -336,6 +351,8 @@ pub(super) enum ProfilesCommand {
         /// A shipped profile
         #[arg(value_name = "PROFILE")]
         profile: String,
+        #[command(flatten)]
+        table: TableOptions,
     },
     /// Show where two profiles differ
     Diff {
@@ -345,6 +362,8 @@ pub(super) enum ProfilesCommand {
         /// Another one
         #[arg(value_name = "B")]
         b: String,
+        #[command(flatten)]
+        table: TableOptions,
     },
 }
 

@@ -13,6 +13,7 @@ mod check;
 mod failure;
 mod files;
 mod init;
+mod layout;
 mod merge;
 mod prices;
 mod profiles;

@@ -40,6 +40,23 @@ pub fn table(rows: &[Row<'_>]) -> String {
     rows.iter().fold(columns.heading(), |text, cells| text + &columns.line(cells))
 }
 
+/// Returns JSON objects as rows with a heading, one column for each scalar in them.
+pub fn objects(objects: &[Value]) -> String {
+    let row = |object: &Value| {
+        let mut cells = Cells::new();
+        for (key, value) in object.as_object().into_iter().flatten() {
+            flatten_into(key, value, &mut |key, value| cells.push((key.to_owned(), cell(value))));
+        }
+        cells
+    };
+    let rows: Vec<Cells> = objects.iter().map(row).collect();
+    let mut columns = Columns::default();
+    for cells in &rows {
+        columns.add(cells);
+    }
+    rows.iter().fold(columns.heading(), |text, cells| text + &columns.line(cells))
+}
+
 /// The cells of a row by their columns, in order, as text.
 pub type Cells = Vec<(String, String)>;
 
@@ -121,10 +138,9 @@ pub fn cells(flat: &str) -> Result<Cells, serde_json::Error> {
 
 /// A value that there is not is empty, a string is without its quotes.
 fn cell(raw: &str) -> String {
-    if raw == "null" {
-        return String::new();
-    }
-    serde_json::from_str::<String>(raw).unwrap_or_else(|_| raw.to_owned())
+    let text = if raw.starts_with('"') { serde_json::from_str(raw).ok() } else { None };
+    let shown = if raw == "null" { "" } else { raw };
+    text.unwrap_or_else(|| shown.to_owned())
 }
 
 /// The columns of many rows: those of one, and what others have besides after its predecessor.
@@ -162,6 +178,10 @@ impl Columns {
 
     /// Returns the line of a row.
     pub fn line(&self, cells: &Cells) -> String {
+        let is_same = |(name, (key, _)): (&String, &(String, String))| name == key;
+        if cells.len() == self.names.len() && self.names.iter().zip(cells).all(is_same) {
+            return line(&cells.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>());
+        }
         let cells: BTreeMap<&str, &str> =
             cells.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
         let value = |name: &String| cells.get(name.as_str()).copied().unwrap_or("");
