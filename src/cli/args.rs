@@ -29,6 +29,10 @@ pub(super) enum Command {
     Run(RunOptions),
     /// Compare the variants of a scenario on common random numbers
     Compare(SimulateOptions),
+    /// Simulate a scenario at many points: every combination of the values of some keys
+    Sweep(SweepOptions),
+    /// Put the shards of a sweep together
+    Merge(MergeOptions),
     /// Price a recorded request trace, alone or against the usage recorded in it
     Trace(TraceOptions),
     /// List and show price books
@@ -41,6 +45,8 @@ pub(super) enum Command {
     Schema(SchemaOptions),
     /// Write a commented scenario to start from
     Init(InitOptions),
+    /// Print a completion script for a shell
+    Completions(CompletionsOptions),
 }
 
 /// A scenario and what changes it.
@@ -82,6 +88,21 @@ pub(super) struct RunOptions {
 pub(super) struct SimulateOptions {
     #[command(flatten)]
     pub(super) scenario: ScenarioOptions,
+    #[command(flatten)]
+    pub(super) effort: EffortOptions,
+    /// Exit with 3 when the 95th percentile of any variant's cost exceeds this many US dollars
+    #[arg(long, value_name = "USD", value_parser = money, help_heading = "Run")]
+    pub(super) budget_cap: Option<f64>,
+    #[command(flatten)]
+    pub(super) output: OutputOptions,
+    /// No progress and no warnings on stderr
+    #[arg(short, long, help_heading = "Output")]
+    pub(super) quiet: bool,
+}
+
+/// How much is simulated, on which random numbers.
+#[derive(Debug, clap::Args)]
+pub(super) struct EffortOptions {
     /// Number of replications
     #[arg(
         long,
@@ -105,14 +126,102 @@ pub(super) struct SimulateOptions {
         help_heading = "Run"
     )]
     pub(super) threads: Option<u16>,
-    /// Exit with 3 when the 95th percentile of any variant's cost exceeds this many US dollars
-    #[arg(long, value_name = "USD", value_parser = money, help_heading = "Run")]
-    pub(super) budget_cap: Option<f64>,
+}
+
+/// Options of `sweep`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "SPEC is a list of values, ranges and named values between commas:\n  \
+    fresh,fork         values: TOML, else text; commas in quotes and brackets are theirs\n  \
+    1..20              whole steps, both ends included\n  \
+    1s..10s:3s         steps of 3s\n  \
+    10k..200k#5        5 values evenly; whole ends give whole numbers if there are enough\n  \
+    1k..1M*4           4 values, each the same factor above the one before\n  \
+    calm:=0.5          the value 0.5, called calm in results\n\n\
+    --vary variant=NAME,NAME keeps only these variants.\n\n\
+    Examples:\n  \
+    forkcast sweep scenarios/fork-or-fresh.toml --vary fanout.tasks=1..8 -o fan-out\n  \
+    forkcast sweep s.toml --vary session.context=10k..200k#20 --vary cache.ttl=5m,1h -o s")]
+pub(super) struct SweepOptions {
     #[command(flatten)]
-    pub(super) output: OutputOptions,
-    /// No progress and no warnings on stderr
+    pub(super) scenario: ScenarioOptions,
+    /// Vary a key over the values of SPEC; repeat it for every combination
+    #[arg(long, value_name = "KEY=SPEC", required = true, action = ArgAction::Append)]
+    pub(super) vary: Vec<String>,
+    /// Instead of every combination, N points of a Latin hypercube
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000),
+        help_heading = "Run"
+    )]
+    pub(super) lhs: Option<u32>,
+    #[command(flatten)]
+    pub(super) effort: EffortOptions,
+    /// Work on every n-th point only, beginning with point i: `i/n`, for `merge`; or `auto`, from
+    /// the variables of a Slurm array or a Kubernetes job with --shards
+    #[arg(long, value_name = "I/N", value_parser = shard, help_heading = "Run")]
+    pub(super) shard: Option<ShardChoice>,
+    /// The number of shards, where the job's variables do not tell it
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "shard",
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000),
+        help_heading = "Run"
+    )]
+    pub(super) shards: Option<u32>,
+    /// Write results.csv, results.jsonl and manifest.json to a folder, rows as they come
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
+    pub(super) out: Option<PathBuf>,
+    /// Also write raw.csv, one row for each replication
+    #[arg(long, requires = "out", help_heading = "Output")]
+    pub(super) raw: bool,
+    /// Go on with the sweep that was interrupted in the folder
+    #[arg(long, requires = "out", help_heading = "Output")]
+    pub(super) resume: bool,
+    /// Begin anew in a folder that holds a sweep
+    #[arg(long, requires = "out", conflicts_with = "resume", help_heading = "Output")]
+    pub(super) force: bool,
+    /// Without a folder: one JSON object a line
+    #[arg(long, conflicts_with_all = ["out", "csv"], help_heading = "Output")]
+    pub(super) json: bool,
+    /// Without a folder: CSV, which is the default
+    #[arg(long, conflicts_with = "out", help_heading = "Output")]
+    pub(super) csv: bool,
+    /// No progress on stderr
     #[arg(short, long, help_heading = "Output")]
     pub(super) quiet: bool,
+}
+
+/// Which part of a sweep to work on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ShardChoice {
+    /// What the variables of a batch system say.
+    Auto,
+    /// This one, from 1, of so many.
+    One(u32, u32),
+}
+
+/// Options of `merge`.
+#[derive(Debug, clap::Args)]
+pub(super) struct MergeOptions {
+    /// Folders of all shards of one sweep
+    #[arg(value_name = "DIR", required = true)]
+    pub(super) shards: Vec<PathBuf>,
+    /// Folder for the whole
+    #[arg(short, long, value_name = "DIR")]
+    pub(super) out: PathBuf,
+    /// Begin anew in a folder that holds a sweep
+    #[arg(long)]
+    pub(super) force: bool,
+}
+
+/// Options of `completions`.
+#[derive(Debug, clap::Args)]
+pub(super) struct CompletionsOptions {
+    /// The shell
+    #[arg(value_name = "SHELL", value_enum)]
+    pub(super) shell: clap_complete::Shell,
 }
 
 /// Where and how results are written.
@@ -180,11 +289,24 @@ pub(super) struct TraceOptions {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) seed: u64,
     /// One JSON object
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, group = "layout", help_heading = "Output")]
     pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) table: TableOptions,
     /// Write to a file instead of stdout
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(super) out: Option<PathBuf>,
+}
+
+/// How a table is written.
+#[derive(Debug, Default, clap::Args)]
+pub(super) struct TableOptions {
+    /// CSV
+    #[arg(long, group = "layout", help_heading = "Output")]
+    pub(super) csv: bool,
+    /// A Markdown table
+    #[arg(long, group = "layout", help_heading = "Output")]
+    pub(super) markdown: bool,
 }
 
 /// Options of `prices`.
@@ -207,6 +329,8 @@ pub(super) enum PricesCommand {
         /// Show this model only, with the source of each price
         #[arg(long, value_name = "MODEL")]
         model: Option<String>,
+        #[command(flatten)]
+        table: TableOptions,
     },
 }
 
@@ -227,6 +351,8 @@ pub(super) enum ProfilesCommand {
         /// A shipped profile
         #[arg(value_name = "PROFILE")]
         profile: String,
+        #[command(flatten)]
+        table: TableOptions,
     },
     /// Show where two profiles differ
     Diff {
@@ -236,6 +362,8 @@ pub(super) enum ProfilesCommand {
         /// Another one
         #[arg(value_name = "B")]
         b: String,
+        #[command(flatten)]
+        table: TableOptions,
     },
 }
 
@@ -272,6 +400,17 @@ fn key_value(text: &str) -> Result<(String, String), String> {
         }
         _ => Err("expected KEY=VALUE, such as fanout.tasks=8".to_owned()),
     }
+}
+
+fn shard(text: &str) -> Result<ShardChoice, String> {
+    if text == "auto" {
+        return Ok(ShardChoice::Auto);
+    }
+    let parts = text.split_once('/').and_then(|(one, all)| {
+        let (one, all): (u32, u32) = (one.parse().ok()?, all.parse().ok()?);
+        ((1..=all).contains(&one) && all <= 1_000_000).then_some(ShardChoice::One(one, all))
+    });
+    parts.ok_or_else(|| "expected I/N with I from 1 to N, such as 2/8, or `auto`".to_owned())
 }
 
 fn share(text: &str) -> Result<f64, String> {

@@ -38,6 +38,8 @@ pub(super) enum Failure {
         /// What to try.
         hint: &'static str,
     },
+    /// Options are wrong; the text says all of it.
+    Options(String),
     /// A check or cap did not hold; the results have been printed.
     Check(String),
     /// The reader of our output has gone: not an error.
@@ -67,6 +69,11 @@ impl Failure {
         Failure::Input(problems.render(terminal::stderr_has_color()))
     }
 
+    /// A failure with one line of message and what to try.
+    pub(super) fn hinted(message: String, hint: &str) -> Failure {
+        Failure::Message { message, hint: Some(hint.to_owned()) }
+    }
+
     /// Prints the failure and returns its exit code.
     pub(super) fn report(self) -> ExitCode {
         let code = match self {
@@ -83,6 +90,10 @@ impl Failure {
             }
             Failure::Usage { message, hint } => {
                 terminal::talk(&format!("error: {message}\n\nhint: {hint}"));
+                USAGE
+            }
+            Failure::Options(text) => {
+                terminal::talk(text.trim_end());
                 USAGE
             }
             Failure::Check(message) => {

@@ -16,7 +16,7 @@ pub(super) fn read_settings(path: &Path) -> Result<String, Failure> {
 }
 
 /// Returns a reader of the files that a scenario names, relative to the scenario.
-pub(super) fn reader_beside(scenario: &Path) -> impl FnMut(&str) -> Result<String, String> {
+pub(super) fn reader_beside(scenario: &Path) -> impl Fn(&str) -> Result<String, String> + Sync {
     let folder = scenario.parent().map(Path::to_path_buf).unwrap_or_default();
     move |name| {
         let path = PathBuf::from(name);

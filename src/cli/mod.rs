@@ -13,18 +13,22 @@ mod check;
 mod failure;
 mod files;
 mod init;
+mod layout;
+mod merge;
 mod prices;
 mod profiles;
 mod scenarios;
 mod schema;
 mod simulate;
+mod sweep;
+mod sweep_dir;
 mod terminal;
 mod trace;
 
 use std::panic;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use args::{Args, Command};
 use failure::Failure;
@@ -52,11 +56,19 @@ fn run(args: &Args) -> Result<(), Failure> {
     match &args.command {
         Command::Run(options) => simulate::run(options),
         Command::Compare(options) => simulate::compare(options),
+        Command::Sweep(options) => sweep::run(options),
+        Command::Merge(options) => merge::run(options),
         Command::Trace(options) => trace::run(options),
         Command::Prices(options) => prices::run(&options.command),
         Command::Profiles(options) => profiles::run(&options.command),
         Command::Check(options) => check::run(options),
         Command::Schema(options) => schema::run(options),
         Command::Init(options) => init::run(options),
+        Command::Completions(options) => {
+            let mut script = Vec::new();
+            let shell = options.shell;
+            clap_complete::generate(shell, &mut Args::command(), "forkcast", &mut script);
+            files::write_out(None, &String::from_utf8_lossy(&script))
+        }
     }
 }

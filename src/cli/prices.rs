@@ -2,20 +2,23 @@
 
 use std::fmt::Write;
 
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::{CellAlignment, Table};
 use forkcast::pricing::{Category, Model, PriceBook, PriceRow, Speed};
 use forkcast::scenario::{PRICE_BOOKS, load_book};
 
-use super::args::PricesCommand;
+use super::args::{PricesCommand, TableOptions};
 use super::failure::Failure;
+use super::layout::lay_out;
 use super::{files, terminal};
 
 /// Runs one of the price commands.
 pub(super) fn run(command: &PricesCommand) -> Result<(), Failure> {
     let text = match command {
         PricesCommand::List => list()?,
-        PricesCommand::Show { book, model: None } => show(&open(book)?),
-        PricesCommand::Show { book, model: Some(model) } => show_model(&open(book)?, model)?,
+        PricesCommand::Show { book, model: None, table } => show(&open(book)?, table),
+        PricesCommand::Show { book, model: Some(model), table } => {
+            show_model(&open(book)?, model, table)?
+        }
     };
     files::write_out(None, &text)
 }
@@ -44,9 +47,8 @@ fn list() -> Result<String, Failure> {
 const HEADER: [&str; 9] =
     ["model", "input", "write 5m", "write 1h", "read", "output", "minimum", "window", "note"];
 
-fn show(book: &PriceBook) -> String {
+fn show(book: &PriceBook, options: &TableOptions) -> String {
     let mut table = Table::new();
-    table.load_style(presets::NOTHING);
     table.set_header(HEADER);
     for (name, model) in &book.models {
         for row in &model.rows {
@@ -56,12 +58,15 @@ fn show(book: &PriceBook) -> String {
     for column in table.column_iter_mut().skip(1).take(7) {
         column.set_cell_alignment(CellAlignment::Right);
     }
+    let table = lay_out(table, options);
+    if options.csv {
+        return table;
+    }
     format!(
         "{}, as of {}: US dollars per million tokens; minimum cacheable prefix and window in \
-         tokens\n\n{}\n",
+         tokens\n\n{table}",
         terminal::printable(&book.name),
         book.as_of,
-        table.trim_fmt()
     )
 }
 
@@ -106,7 +111,7 @@ fn note(model: &Model, row: &PriceRow) -> String {
     notes.join(", ")
 }
 
-fn show_model(book: &PriceBook, name: &str) -> Result<String, Failure> {
+fn show_model(book: &PriceBook, name: &str, options: &TableOptions) -> Result<String, Failure> {
     let Some((id, model)) = book.model(name) else {
         let known: Vec<&str> = book.models.keys().map(String::as_str).collect();
         return Err(Failure::Message {
@@ -114,6 +119,9 @@ fn show_model(book: &PriceBook, name: &str) -> Result<String, Failure> {
             hint: Some(format!("known models: {}", known.join(", "))),
         });
     };
+    if options.csv || options.markdown {
+        return Ok(lay_out(model_table(id, model), options));
+    }
     let mut text = format!("{id}\n");
     for row in &model.rows {
         let note = note(model, row);
@@ -131,4 +139,20 @@ fn show_model(book: &PriceBook, name: &str) -> Result<String, Failure> {
             writeln!(text, "\n  minimum cacheable prefix: {minimum} tokens\n    source: {source}");
     }
     Ok(text)
+}
+
+/// One row for each price of a model.
+fn model_table(id: &str, model: &Model) -> Table {
+    let mut table = Table::new();
+    table.set_header(["model", "note", "part", "usd_per_mtok", "source"]);
+    for row in &model.rows {
+        for category in Category::ALL {
+            if let Some(price) = model.direct_price(category).or(row.price(category)) {
+                let (part, price) = (category.to_string(), price.to_string());
+                let source = terminal::printable(&row.source);
+                table.add_row([terminal::printable(id), note(model, row), part, price, source]);
+            }
+        }
+    }
+    table
 }

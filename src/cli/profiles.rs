@@ -3,19 +3,20 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use comfy_table::{Table, presets};
+use comfy_table::Table;
 use forkcast::scenario::{Node, PROFILES, Sources, Tree, Value, find_profile, join_key};
 
-use super::args::ProfilesCommand;
+use super::args::{ProfilesCommand, TableOptions};
 use super::failure::Failure;
 use super::files;
+use super::layout::lay_out;
 
 /// Runs one of the profile commands.
 pub(super) fn run(command: &ProfilesCommand) -> Result<(), Failure> {
     let text = match command {
         ProfilesCommand::List => list(),
-        ProfilesCommand::Show { profile } => show(&values(profile)?),
-        ProfilesCommand::Diff { a, b } => diff((a, &values(a)?), (b, &values(b)?)),
+        ProfilesCommand::Show { profile, table } => show(&values(profile)?, table),
+        ProfilesCommand::Diff { a, b, table } => diff((a, &values(a)?), (b, &values(b)?), table),
     };
     files::write_out(None, &text)
 }
@@ -81,21 +82,15 @@ fn plain(value: &Value) -> String {
     }
 }
 
-fn table() -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table
-}
-
 fn list() -> String {
-    let mut table = table();
+    let mut table = Table::new();
     for (name, _) in PROFILES {
         if let Ok(values) = values(name) {
             let summary = values.about.get("summary").cloned().unwrap_or_default();
             table.add_row([name.to_owned(), summary]);
         }
     }
-    table.trim_fmt() + "\n"
+    lay_out(table, &TableOptions::default())
 }
 
 /// The source of the longest key that covers a value.
@@ -110,21 +105,24 @@ fn source_of<'a>(sources: &'a BTreeMap<String, String>, key: &str) -> &'a str {
         .map_or("", |(_, source)| source)
 }
 
-fn show(values: &Values) -> String {
+fn show(values: &Values, options: &TableOptions) -> String {
     let mut text = String::new();
     for (key, value) in &values.about {
         let _ = writeln!(text, "{key}: {value}");
     }
-    let mut table = table();
+    let mut table = Table::new();
+    if options.csv || options.markdown {
+        table.set_header(["key", "value", "source"]);
+    }
     for (key, value) in &values.settings {
         table.add_row([key.as_str(), value.as_str(), source_of(&values.sources, key)]);
     }
-    let _ = writeln!(text, "\n{}", table.trim_fmt());
-    text
+    let table = lay_out(table, options);
+    if options.csv { table } else { text + "\n" + &table }
 }
 
-fn diff((a, left): (&str, &Values), (b, right): (&str, &Values)) -> String {
-    let mut table = table();
+fn diff((a, left): (&str, &Values), (b, right): (&str, &Values), options: &TableOptions) -> String {
+    let mut table = Table::new();
     table.set_header(["key", a, b]);
     let keys: std::collections::BTreeSet<&String> =
         left.settings.keys().chain(right.settings.keys()).collect();
@@ -135,5 +133,5 @@ fn diff((a, left): (&str, &Values), (b, right): (&str, &Values)) -> String {
             table.add_row([key.clone(), shown(old), shown(new)]);
         }
     }
-    table.trim_fmt() + "\n"
+    lay_out(table, options)
 }

@@ -8,9 +8,10 @@ use forkcast::orchestration::{Plan, System};
 use forkcast::report::{self, Header, PriceHeader, View};
 use forkcast::scenario::{ClosedForm, LoadedVariant, closed_form};
 use forkcast::trace::{simulated_attempt, simulated_line, write_attempt, write_line};
+use rayon::ThreadPool;
 use sha2::{Digest, Sha256};
 
-use super::args::{OutputOptions, RunOptions, SimulateOptions};
+use super::args::{EffortOptions, OutputOptions, RunOptions, SimulateOptions};
 use super::failure::Failure;
 use super::scenarios::{self, Opened};
 use super::{files, terminal};
@@ -23,7 +24,7 @@ pub(super) fn run(options: &RunOptions) -> Result<(), Failure> {
     files::refuse_same(&paths)?;
     let opened = scenarios::open(&options.simulate.scenario)?;
     if let Some(path) = &options.trace {
-        write_trace(path, &opened.loaded.base, options.simulate.seed)?;
+        write_trace(path, &opened.loaded.base, options.simulate.effort.seed)?;
     }
     let base = vec![opened.loaded.base.clone()];
     let command = Command { name: "run", view: View::Run };
@@ -144,26 +145,35 @@ impl Command {
 }
 
 fn simulate(options: &SimulateOptions, variants: &[LoadedVariant]) -> Result<Results, Failure> {
-    let stop = match (options.replications, options.precision) {
-        (Some(count), _) => StopRule::Count(count),
-        (None, precision) => StopRule::precision(precision.unwrap_or(0.01)),
-    };
+    let stop = stop_rule(&options.effort);
     let plans: Vec<(String, Plan)> =
         variants.iter().map(|one| (one.name.clone(), one.plan.clone())).collect();
-    let bar = terminal::progress(options.quiet);
-    let threads = options.threads.map_or(0, usize::from);
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
-        .map_err(|error| Failure::message(format!("cannot start threads: {error}")))?;
+    let bar = terminal::progress(options.quiet, "replications");
+    let pool = pool(&options.effort)?;
     let experiment = pool.install(|| {
-        experiment(&plans, options.seed, stop, &|progress: Progress| {
+        experiment(&plans, options.effort.seed, stop, &|progress: Progress| {
             bar.set_length(progress.planned);
             bar.set_position(progress.done);
         })
     });
     bar.finish_and_clear();
     Ok(experiment.results())
+}
+
+/// Returns when to stop.
+pub(super) fn stop_rule(effort: &EffortOptions) -> StopRule {
+    match (effort.replications, effort.precision) {
+        (Some(count), _) => StopRule::Count(count),
+        (None, precision) => StopRule::precision(precision.unwrap_or(0.01)),
+    }
+}
+
+/// Starts the threads.
+pub(super) fn pool(effort: &EffortOptions) -> Result<ThreadPool, Failure> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(effort.threads.map_or(0, usize::from))
+        .build()
+        .map_err(|error| Failure::message(format!("cannot start threads: {error}")))
 }
 
 /// The first pair of a fork and a fresh variant.
@@ -232,7 +242,7 @@ fn warn(warning: &Warning) {
     terminal::talk(&format!("warning: {}: {message}", warning.code()));
 }
 
-fn hash(text: &str) -> String {
+pub(super) fn hash(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().fold(String::new(), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");
         hex
@@ -240,7 +250,7 @@ fn hash(text: &str) -> String {
 }
 
 /// Quotes an argument for a shell where it needs it.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=@:,+%".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
         return text.to_owned();

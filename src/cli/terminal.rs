@@ -31,13 +31,14 @@ pub(super) fn printable(text: &str) -> String {
 }
 
 /// Returns a progress bar on stderr, hidden when that is no terminal or `quiet` is asked for.
-pub(super) fn progress(quiet: bool) -> ProgressBar {
+pub(super) fn progress(quiet: bool, unit: &str) -> ProgressBar {
     if quiet || !io::stderr().is_terminal() {
         return ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
     }
     let bar = ProgressBar::new(0);
-    let template = "{elapsed_precise} {bar:30} {pos}/{len} replications, {per_sec}, {eta} left";
-    if let Ok(style) = ProgressStyle::with_template(template) {
+    let template =
+        format!("{{elapsed_precise}} {{bar:30}} {{pos}}/{{len}} {unit}, {{per_sec}}, {{eta}} left");
+    if let Ok(style) = ProgressStyle::with_template(&template) {
         bar.set_style(style);
     }
     bar.enable_steady_tick(Duration::from_millis(200));

@@ -6,11 +6,13 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use forkcast::cache::TtlClock;
+use forkcast::report::csv;
 use forkcast::scenario::{DEFAULT_PRICES, trace_policy};
 use forkcast::trace::{
     AccountOptions, MooncakeOptions, MooncakeReader, TraceProblems, TraceReader, TtlBound, account,
-    mooncake_to_json, price_mooncake, replay_mooncake, to_json, to_text,
+    mooncake_to_json, price_mooncake, replay_mooncake, to_json, to_markdown, to_text,
 };
+use serde_json::Value;
 
 use super::args::{Bound, TraceFormat, TraceOptions};
 use super::failure::Failure;
@@ -58,10 +60,26 @@ fn requests(options: &TraceOptions) -> Result<(), Failure> {
     let found = account(&trace, &book, &policy.cache, &how).map_err(wrong)?;
     let text = if options.json {
         format!("{:#}\n", to_json(&found, &book))
+    } else if options.table.csv {
+        requests_as_csv(to_json(&found, &book))
+    } else if options.table.markdown {
+        to_markdown(&found, &book)
     } else {
         to_text(&found, &book)
     };
     files::write_out(options.out.as_deref(), &text)
+}
+
+/// Returns one row for each request, with what the JSON object says of it.
+fn requests_as_csv(mut bill: Value) -> String {
+    let mut requests = match bill["requests"].take() {
+        Value::Array(requests) => requests,
+        _ => Vec::new(),
+    };
+    for request in requests.iter_mut().filter_map(Value::as_object_mut) {
+        request.retain(|_, value| !value.is_null());
+    }
+    csv::objects(&requests)
 }
 
 fn mooncake(options: &TraceOptions) -> Result<(), Failure> {
@@ -95,6 +113,8 @@ fn mooncake(options: &TraceOptions) -> Result<(), Failure> {
     };
     let text = if options.json {
         format!("{:#}\n", mooncake_to_json(&found, cost))
+    } else if options.table.csv {
+        csv::objects(&[mooncake_to_json(&found, cost)])
     } else {
         let ratio = found.token_hit_ratio().unwrap_or(0.0);
         let bill = cost.map_or_else(String::new, |(cost, ..)| format!(", {cost}"));

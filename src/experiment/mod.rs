@@ -7,13 +7,14 @@
 //!
 //! Replications end by themselves: a terminating simulation, without warm-up.
 //!
-//! Reading order: [`StopRule`], [`Experiment`], [`Results`], [`Warning`].
+//! Reading order: [`StopRule`], [`Experiment`], [`Results`], [`Warning`], [`Points`].
 
 mod design;
 mod results;
 mod runner;
 #[cfg(test)]
 pub(crate) mod sample;
+mod sweep;
 mod tally;
 #[cfg(test)]
 mod tests;
@@ -24,4 +25,5 @@ pub use results::{
     AgentMean, Breakdown, Difference, LaunchMeans, OutcomeShares, Results, Summary, VariantResults,
 };
 pub use runner::{Experiment, Progress, run};
+pub use sweep::{Points, in_order};
 pub use warning::Warning;

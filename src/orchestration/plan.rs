@@ -9,7 +9,7 @@ use crate::pricing::ModelRates;
 use crate::units::{SimDuration, Tokens};
 use crate::workload::{
     Compaction, FirstToken, Latency, PrefixChange, Regression, Sampler, Speed, Startup, Startups,
-    TaskSettings,
+    Tables, TaskSettings,
 };
 
 /// The settings of which a plan is made. All are valid: the scenario has been checked.
@@ -122,6 +122,11 @@ pub(super) enum FirstTokenPlan {
 impl Plan {
     /// Makes a plan.
     pub fn new(input: &PlanInput<'_>) -> Plan {
+        Plan::with_tables(input, &Tables::default())
+    }
+
+    /// Makes a plan that shares the tables of its distributions with other plans.
+    pub fn with_tables(input: &PlanInput<'_>, tables: &Tables) -> Plan {
         let fanout = input.fanout;
         let ttl = input.cache.ttl.unwrap_or_else(|| default_ttl(input.session.billing));
         let parallel = fanout.max_parallel.unwrap_or(fanout.tasks).min(fanout.tasks);
@@ -158,7 +163,7 @@ impl Plan {
             provider: input.provider.clone(),
             is_limited: can_refuse(input.provider),
             machine: input.machine.clone(),
-            work: Work::new(input),
+            work: Work::new(input, tables),
             cache: input.cache.clone(),
             breakpoints,
             ttl,
@@ -168,7 +173,9 @@ impl Plan {
                 FirstToken::Regression(regression) => {
                     FirstTokenPlan::Regression(regression.clone())
                 }
-                FirstToken::Drawn(distribution) => FirstTokenPlan::Drawn(distribution.compile()),
+                FirstToken::Drawn(distribution) => {
+                    FirstTokenPlan::Drawn(distribution.compile_with(tables))
+                }
             },
             speed: input.latency.speed,
             models: [model(input, input.main_model), model(input, input.child_model)],
@@ -222,18 +229,18 @@ impl Plan {
 }
 
 impl Work {
-    fn new(input: &PlanInput<'_>) -> Work {
+    fn new(input: &PlanInput<'_>, tables: &Tables) -> Work {
         let task = input.task;
         Work {
-            iterations: task.iterations.compile(),
-            output: task.output.compile(),
-            tool_result: task.tool_result.compile(),
-            tool_time: task.tool_time.compile(),
-            report: task.report.compile(),
-            prompt: task.prompt.compile(),
-            rediscovery_tokens: task.rediscovery.tokens.compile(),
-            rediscovery_iterations: task.rediscovery.iterations.compile(),
-            answer: input.session.answer.compile(),
+            iterations: task.iterations.compile_with(tables),
+            output: task.output.compile_with(tables),
+            tool_result: task.tool_result.compile_with(tables),
+            tool_time: task.tool_time.compile_with(tables),
+            report: task.report.compile_with(tables),
+            prompt: task.prompt.compile_with(tables),
+            rediscovery_tokens: task.rediscovery.tokens.compile_with(tables),
+            rediscovery_iterations: task.rediscovery.iterations.compile_with(tables),
+            answer: input.session.answer.compile_with(tables),
             prefix_change: task.prefix_change,
         }
     }

@@ -1,18 +1,20 @@
 //! From texts to plans: layers, prices, variants, checks.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::cache::{CachePolicy, RoleTtl, Ttl};
 use crate::experiment::Warning;
 use crate::orchestration::{AgentKind, Plan, PlanInput, default_ttl};
 use crate::pricing::{Category, ModelRates, PriceBook, RateOptions};
-use crate::scenario::prices::{LoadedPrices, PriceSource};
+use crate::scenario::prices::{Books, LoadedPrices, PriceSource};
 use crate::scenario::validate;
 use crate::scenario::{
     Entry, Layers, Node, Origin, PROFILES, Problem, Problems, Scenario, Sources, Tree, Variant,
     decode, find_profile, is_settings, join_key, split_key,
 };
 use crate::units::Date;
+use crate::workload::Tables;
 
 /// Reads a file that a scenario names; the error says why it cannot be read.
 pub type ReadFile<'a> = &'a mut dyn FnMut(&str) -> Result<String, String>;
@@ -59,13 +61,9 @@ pub struct Loaded {
 /// # Errors
 /// All problems at once, each with its place.
 pub fn load(input: &LoadInput<'_>, read: ReadFile<'_>) -> Result<Loaded, Problems> {
-    let (sources, problems, profiles) = (Sources::new(), Vec::new(), BTreeMap::new());
-    let mut loader = Loader { sources, problems, profiles, read };
-    let loaded = loader.load(input);
-    match loaded {
-        Some(loaded) if loader.problems.is_empty() => Ok(loaded),
-        _ => Err(Problems::new(loader.problems, &loader.sources)),
-    }
+    let mut loader = Loader::new(read);
+    let loaded = loader.prepare(input).and_then(|prepared| loader.load(&prepared));
+    loader.end(loaded)
 }
 
 /// A cache policy given by options alone, for accounting a trace.
@@ -121,61 +119,150 @@ pub fn trace_policy(sets: &[(String, String)]) -> Result<TracePolicy, Problems> 
 }
 
 /// State of loading: problems are collected, never thrown.
-struct Loader<'a> {
-    sources: Sources,
-    problems: Vec<Problem>,
-    profiles: BTreeMap<String, Option<Tree>>,
+pub(super) struct Loader<'a> {
+    pub(super) sources: Sources,
+    pub(super) problems: Vec<Problem>,
+    pub(super) known: Known,
     read: ReadFile<'a>,
 }
 
+/// What has been read and made already, for whoever loads the same scenario again.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Known {
+    profiles: BTreeMap<String, Option<Arc<Tree>>>,
+    books: Books,
+    pub(super) tables: Arc<Tables>,
+}
+
 /// What a scenario and its options say, before the profile is put under it.
-#[derive(Clone)]
-struct Layered {
+#[derive(Clone, Debug)]
+pub(super) struct Layered {
     settings: Layers,
     /// Changes of prices, in order: `prices` as a whole or `prices.MODEL.KEY`.
     prices: Vec<(String, Entry)>,
 }
 
-impl Loader<'_> {
-    fn load(&mut self, input: &LoadInput<'_>) -> Option<Loaded> {
-        let mut layered = Layered { settings: Layers::new(is_settings), prices: Vec::new() };
-        layered.merge(self.parse(input.name, input.text)?);
-        let variants = layered.settings.remove("variant");
+/// A scenario with its options, taken apart.
+#[derive(Clone, Debug)]
+pub(super) struct Prepared {
+    pub(super) base: Layered,
+    pub(super) variants: Vec<Change>,
+}
+
+/// What a variant changes, in order.
+#[derive(Clone, Debug)]
+pub(super) struct Change {
+    pub(super) name: String,
+    pub(super) entries: Vec<(String, Entry)>,
+}
+
+/// A variant that has been found right.
+#[derive(Debug)]
+pub(super) struct Checked {
+    name: String,
+    scenario: Scenario,
+    main: (String, ModelRates),
+    child: (String, ModelRates),
+    warnings: Vec<Warning>,
+    book: Arc<PriceBook>,
+}
+
+impl<'a> Loader<'a> {
+    pub(super) fn new(read: ReadFile<'a>) -> Loader<'a> {
+        let (sources, known) = (Sources::new(), Known::default());
+        Loader { sources, problems: Vec::new(), known, read }
+    }
+
+    /// Goes on from what another loader has read.
+    pub(super) fn after(sources: Sources, known: Known, read: ReadFile<'a>) -> Loader<'a> {
+        Loader { sources, problems: Vec::new(), known, read }
+    }
+
+    /// Returns what was loaded, unless there are problems.
+    pub(super) fn end<T>(self, loaded: Option<T>) -> Result<T, Problems> {
+        match loaded {
+            Some(loaded) if self.problems.is_empty() => Ok(loaded),
+            _ => Err(Problems::new(self.problems, &self.sources)),
+        }
+    }
+
+    /// Takes a scenario and its options apart.
+    pub(super) fn prepare(&mut self, input: &LoadInput<'_>) -> Option<Prepared> {
+        let mut base = Layered { settings: Layers::new(is_settings), prices: Vec::new() };
+        base.merge(Arc::unwrap_or_clone(self.parse(input.name, input.text)?));
+        let variants = base.settings.remove("variant");
         let (for_variants, sets): (Vec<_>, Vec<_>) =
             input.sets.iter().partition(|(key, _)| is_below("variant", key));
         for (key, value) in sets {
-            self.set(&mut layered, key, value);
+            let entry = entry(value, Origin::Override { text: format!("{key}={value}") });
+            self.problems.extend(base.set_entry(key, entry).err());
         }
-        let base = self.finish("base", &layered);
         let names = variants.as_ref().map(|node| self.variant_names(node)).unwrap_or_default();
-        self.refuse_variant_sets(&for_variants, &names);
-        let mut loaded = Vec::new();
+        let mut changes = Vec::new();
         let nodes = variants.as_ref().map_or(&[][..], Node::items);
-        for (node, name) in nodes.iter().zip(&names) {
-            let mut own = layered.clone();
+        for (node, name) in nodes.iter().zip(names) {
             let set = node.entries().find(|(key, _)| *key == "set");
-            for (key, entry) in set.iter().flat_map(|(_, set)| set.node.entries()) {
-                self.problems.extend(own.set_entry(key, entry.clone()).err());
-            }
-            for (key, value) in &for_variants {
-                if let Some((target, rest)) = variant_key(key)
-                    && target == *name
-                {
-                    self.set(&mut own, &rest, value);
-                }
-            }
-            loaded.push(self.finish(name, &own));
+            let entries = set.iter().flat_map(|(_, set)| set.node.entries());
+            let entries = entries.map(|(key, entry)| (key.to_owned(), entry.clone())).collect();
+            changes.push(Change { name, entries });
         }
-        let variants: Vec<LoadedVariant> = loaded.into_iter().collect::<Option<_>>()?;
-        let base = base?;
-        let variants = if variants.is_empty() { vec![base.clone()] } else { variants };
+        for (key, value) in for_variants {
+            let origin = Origin::Override { text: format!("{key}={value}") };
+            self.change_variant(&mut changes, key, entry(value, origin));
+        }
+        Some(Prepared { base, variants: changes })
+    }
+
+    /// Checks the base and every variant and makes their plans.
+    pub(super) fn load(&mut self, prepared: &Prepared) -> Option<Loaded> {
+        let base = self.check("base", &prepared.base);
+        let variants: Vec<_> =
+            prepared.variants.iter().map(|change| self.check_change(prepared, change)).collect();
+        let variants: Vec<Checked> = variants.into_iter().collect::<Option<_>>()?;
+        let tables = Arc::clone(&self.known.tables);
+        let base = base?.planned(&tables);
+        let mut variants: Vec<_> = variants.into_iter().map(|one| one.planned(&tables)).collect();
+        if variants.is_empty() {
+            variants.push(base.clone());
+        }
         Some(Loaded { base, variants })
     }
 
-    fn parse(&mut self, name: &str, text: &str) -> Option<Tree> {
+    /// Checks the base with a variant's changes.
+    pub(super) fn check_change(&mut self, prepared: &Prepared, change: &Change) -> Option<Checked> {
+        let mut own = prepared.base.clone();
+        for (key, entry) in &change.entries {
+            self.problems.extend(own.set_entry(key, entry.clone()).err());
+        }
+        self.check(&change.name, &own)
+    }
+
+    /// Adds to the changes of the variant that `variant.NAME.KEY` names, which there must be.
+    pub(super) fn change_variant(&mut self, changes: &mut [Change], key: &str, entry: Entry) {
+        if let Some((name, rest)) = variant_key(key)
+            && let Some(change) = changes.iter_mut().find(|change| change.name == name)
+        {
+            change.entries.push((rest, entry));
+            return;
+        }
+        let names: Vec<&str> = changes.iter().map(|change| change.name.as_str()).collect();
+        let known = if names.is_empty() {
+            "the scenario has no variants".to_owned()
+        } else {
+            format!("variants are: {}", names.join(", "))
+        };
+        self.problems.push(Problem {
+            path: key.to_owned(),
+            message: format!("no such variant; {known}"),
+            help: Some("write variant.NAME.KEY, NAME in quotes if it has blanks".to_owned()),
+            origin: entry.key,
+        });
+    }
+
+    fn parse(&mut self, name: &str, text: &str) -> Option<Arc<Tree>> {
         let source = self.sources.add(name, text);
         match Tree::parse(&self.sources, source) {
-            Ok(tree) => Some(tree),
+            Ok(tree) => Some(Arc::new(tree)),
             Err(problems) => {
                 self.problems.extend(problems);
                 None
@@ -191,7 +278,7 @@ impl Loader<'_> {
             Some(node) => node.as_str().unwrap_or("plain"),
         };
         if let Some(profile) = self.profile(asked, top, notes) {
-            layered.merge(profile);
+            layered.merge(Arc::unwrap_or_clone(profile));
         }
         layered.settings.merge(top.settings.tree().clone());
         layered.prices.extend(top.prices.iter().cloned());
@@ -199,7 +286,12 @@ impl Loader<'_> {
     }
 
     /// Reads a profile once, however many variants name it.
-    fn profile(&mut self, asked: &str, top: &Layered, notes: &mut Vec<Warning>) -> Option<Tree> {
+    fn profile(
+        &mut self,
+        asked: &str,
+        top: &Layered,
+        notes: &mut Vec<Warning>,
+    ) -> Option<Arc<Tree>> {
         let choice = find_profile(asked);
         if let Some(choice) = choice
             && choice.is_older
@@ -207,7 +299,7 @@ impl Loader<'_> {
             let used = choice.name.to_owned();
             notes.push(Warning::OlderProfile { asked: asked.to_owned(), used });
         }
-        if let Some(known) = self.profiles.get(asked) {
+        if let Some(known) = self.known.profiles.get(asked) {
             return known.clone();
         }
         let profile = match choice {
@@ -221,23 +313,18 @@ impl Loader<'_> {
                 }
             },
         };
-        let profile = profile.map(|mut tree| {
+        let profile = profile.map(|tree| {
+            let mut tree = Arc::unwrap_or_clone(tree);
             tree.remove("about");
             tree.remove("sources");
-            tree
+            Arc::new(tree)
         });
-        self.profiles.insert(asked.to_owned(), profile.clone());
+        self.known.profiles.insert(asked.to_owned(), profile.clone());
         profile
     }
 
-    fn set(&mut self, layered: &mut Layered, key: &str, value: &str) {
-        let origin = Origin::Override { text: format!("{key}={value}") };
-        let node = Node::from_text(value, &origin);
-        self.problems.extend(layered.set_entry(key, Entry { key: origin, node }).err());
-    }
-
-    /// Decodes and checks one variant and makes its plan.
-    fn finish(&mut self, name: &str, top: &Layered) -> Option<LoadedVariant> {
+    /// Decodes and checks one variant.
+    pub(super) fn check(&mut self, name: &str, top: &Layered) -> Option<Checked> {
         let before = self.problems.len();
         let mut warnings = Vec::new();
         let layered = self.with_profile(top, &mut warnings);
@@ -264,15 +351,8 @@ impl Loader<'_> {
         }
         warnings.extend(assumed(&[&main, &child]));
         warnings.extend(validate::warnings(name, &scenario));
-        let plan = Plan::new(&plan_input(&scenario, &main, &child));
-        Some(LoadedVariant {
-            name: name.to_owned(),
-            plan,
-            scenario,
-            warnings,
-            book: prices.book.name.clone(),
-            as_of: prices.book.as_of,
-        })
+        let (name, book) = (name.to_owned(), prices.book);
+        Some(Checked { name, scenario, main, child, warnings, book })
     }
 
     fn prices(&mut self, layered: &Layered) -> Option<LoadedPrices> {
@@ -280,7 +360,7 @@ impl Loader<'_> {
         for (key, entry) in &layered.prices {
             self.problems.extend(source.set_entry(key, entry.clone()).err());
         }
-        match source.load(&mut self.sources, &mut *self.read) {
+        match source.load(&mut self.sources, &mut self.known.books, &mut *self.read) {
             Ok(prices) => Some(prices),
             Err(problems) => {
                 self.problems.extend(problems);
@@ -327,26 +407,19 @@ impl Loader<'_> {
         }
         names
     }
+}
 
-    /// A `--set variant.NAME.KEY` must name a variant there is.
-    fn refuse_variant_sets(&mut self, sets: &[&(String, String)], names: &[String]) {
-        for (key, value) in sets {
-            let known = variant_key(key).is_some_and(|(name, _)| names.contains(&name));
-            if !known {
-                let known = if names.is_empty() {
-                    "the scenario has no variants".to_owned()
-                } else {
-                    format!("variants are: {}", names.join(", "))
-                };
-                self.problems.push(Problem {
-                    path: key.clone(),
-                    message: format!("no such variant; {known}"),
-                    help: Some(
-                        "write variant.NAME.KEY, NAME in quotes if it has blanks".to_owned(),
-                    ),
-                    origin: Origin::Override { text: format!("{key}={value}") },
-                });
-            }
+impl Checked {
+    /// Makes its plan.
+    pub(super) fn planned(self, tables: &Tables) -> LoadedVariant {
+        let plan = Plan::with_tables(&plan_input(&self.scenario, &self.main, &self.child), tables);
+        LoadedVariant {
+            name: self.name,
+            plan,
+            scenario: self.scenario,
+            warnings: self.warnings,
+            book: self.book.name.clone(),
+            as_of: self.book.as_of,
         }
     }
 }
@@ -360,7 +433,7 @@ impl Layered {
         self.settings.merge(tree);
     }
 
-    fn set_entry(&mut self, key: &str, entry: Entry) -> Result<(), Problem> {
+    pub(super) fn set_entry(&mut self, key: &str, entry: Entry) -> Result<(), Problem> {
         if is_below("prices", key) {
             self.prices.push((key.to_owned(), entry));
             return Ok(());
@@ -384,8 +457,14 @@ struct VariantList {
     variant: Vec<Variant>,
 }
 
+/// Returns a value with one origin for itself and its key.
+pub(super) fn entry(value: &str, origin: Origin) -> Entry {
+    let node = Node::from_text(value, &origin);
+    Entry { key: origin, node }
+}
+
 /// Tells whether a dotted key is a top-level table or stands in it.
-fn is_below(table: &str, key: &str) -> bool {
+pub(super) fn is_below(table: &str, key: &str) -> bool {
     split_key(key).is_ok_and(|parts| parts[0] == table)
 }
 

@@ -4,9 +4,9 @@
 //! value keeps its [`Origin`], so that a problem found after merging still points into the text it
 //! came from, and all problems are told at once. No files are read here; texts are handed in.
 //!
-//! Reading order: [`Scenario`] (what a file says), [`load()`] (from texts to plans), then the
-//! loader that knows no settings type: [`Sources`], [`Problem`], [`Tree`], [`Layers`],
-//! [`decode()`].
+//! Reading order: [`Scenario`] (what a file says), [`load()`] (from texts to plans), [`Study`]
+//! (many times with other settings), [`Factor`] (which ones), then the loader that knows no
+//! settings type: [`Sources`], [`Problem`], [`Tree`], [`Layers`], [`decode()`].
 
 mod closed_form;
 mod decode;
@@ -21,9 +21,11 @@ mod render;
 mod settings;
 mod shipped;
 mod source;
+mod study;
 mod syntax;
 mod tree;
 mod validate;
+mod vary;
 
 pub use closed_form::{ClosedForm, Flip, closed_form};
 pub use decode::decode;
@@ -36,4 +38,6 @@ pub use reference::{json_schema, markdown as reference_markdown};
 pub use settings::{Scenario, Variant, is_settings};
 pub use shipped::{DEFAULT_PRICES, PRICE_BOOKS, PROFILES, ProfileChoice, find_profile};
 pub use source::Sources;
+pub use study::Study;
 pub use tree::{Entry, Node, Tree, Value};
+pub use vary::{Factor, Level, POINTS_MAX, VARIANT_KEY, parse_factor, parse_factors, too_many};

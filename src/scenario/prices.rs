@@ -2,6 +2,7 @@
 //! over it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::Deserialize;
 
@@ -23,10 +24,13 @@ pub(super) struct PriceSource {
     models: Layers,
 }
 
+/// Price books that have been read, by name, without single prices over them.
+pub(super) type Books = BTreeMap<String, Arc<PriceBook>>;
+
 /// Prices ready to be asked.
 #[derive(Clone, Debug)]
 pub(super) struct LoadedPrices {
-    pub(super) book: PriceBook,
+    pub(super) book: Arc<PriceBook>,
 }
 
 impl Default for PriceSource {
@@ -85,6 +89,7 @@ impl PriceSource {
     pub(super) fn load(
         &self,
         sources: &mut Sources,
+        known: &mut Books,
         read: &mut dyn FnMut(&str) -> Result<String, String>,
     ) -> Result<LoadedPrices, Vec<Problem>> {
         if self.is_inline {
@@ -92,6 +97,10 @@ impl PriceSource {
         }
         let default = (DEFAULT_PRICES.to_owned(), Origin::None);
         let (name, origin) = self.book.as_ref().unwrap_or(&default);
+        let is_whole = self.models.tree().root().entries().next().is_none();
+        if is_whole && let Some(book) = known.get(name) {
+            return Ok(LoadedPrices { book: Arc::clone(book) });
+        }
         let text =
             book_text(name, read).map_err(|message| vec![problem("prices", &message, origin)])?;
         let source = sources.add(format!("prices {name}"), text);
@@ -101,7 +110,11 @@ impl PriceSource {
         if !problems.is_empty() {
             return Err(problems);
         }
-        book_of(layers.tree()).map(|book| LoadedPrices { book })
+        let book = Arc::new(book_of(layers.tree())?);
+        if is_whole {
+            known.insert(name.clone(), Arc::clone(&book));
+        }
+        Ok(LoadedPrices { book })
     }
 
     /// Sets single prices over a book's; they must be of models that it has.
@@ -137,7 +150,7 @@ impl PriceSource {
             problems.extend(semantic);
         }
         if problems.is_empty() {
-            return Ok(LoadedPrices { book });
+            return Ok(LoadedPrices { book: Arc::new(book) });
         }
         for problem in &mut problems {
             problem.path = format!("prices.{}", problem.path);
@@ -203,8 +216,8 @@ pub fn load_book(name: &str, read: ReadFile<'_>) -> Result<PriceBook, Problems> 
     let mut sources = Sources::new();
     let book = Some((name.to_owned(), Origin::None));
     let source = PriceSource { book, ..PriceSource::default() };
-    match source.load(&mut sources, read) {
-        Ok(prices) => Ok(prices.book),
+    match source.load(&mut sources, &mut Books::new(), read) {
+        Ok(prices) => Ok(Arc::unwrap_or_clone(prices.book)),
         Err(problems) => Err(Problems::new(problems, &sources)),
     }
 }

@@ -22,6 +22,11 @@ pub enum Origin {
         /// `KEY=VALUE` as it was given.
         text: String,
     },
+    /// A `--vary` option.
+    Level {
+        /// `KEY=SPEC` as it was given, or `KEY=VALUE` of one level.
+        text: String,
+    },
     /// Nowhere in particular.
     #[default]
     None,
@@ -50,7 +55,7 @@ impl Problem {
     fn place(&self) -> (u8, usize, usize) {
         match &self.origin {
             Origin::File { source, span } => (0, *source, span.start),
-            Origin::Override { .. } => (1, 0, 0),
+            Origin::Override { .. } | Origin::Level { .. } => (1, 0, 0),
             Origin::None => (2, 0, 0),
         }
     }
@@ -104,6 +109,7 @@ impl fmt::Display for Problems {
                     format!("{}:{line}:{column}: ", render::inert(self.sources.name(*source)))
                 }
                 Origin::Override { text } => format!("--set {}: ", render::inert(text)),
+                Origin::Level { text } => format!("--vary {}: ", render::inert(text)),
                 Origin::None => String::new(),
             };
             write!(formatter, "{line_break}{place}{}", problem.headline())?;

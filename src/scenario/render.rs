@@ -39,6 +39,10 @@ fn block<'a>(problem: &Problem, problems: &Problems) -> Group<'a> {
             let option = format!("--set {text}");
             title.element(snippet(&option, "--set ".len()..option.len()).line_numbering(false))
         }
+        Origin::Level { text } => {
+            let option = format!("--vary {text}");
+            title.element(snippet(&option, "--vary ".len()..option.len()).line_numbering(false))
+        }
         Origin::None => Group::with_title(title),
     };
     match &problem.help {

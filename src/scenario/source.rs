@@ -1,11 +1,12 @@
 //! Texts that settings come from.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Named texts, each known by the number it was added under.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sources {
-    texts: Vec<(String, String)>,
+    texts: Vec<(Arc<str>, Arc<str>)>,
 }
 
 impl Sources {
@@ -15,9 +16,14 @@ impl Sources {
     }
 
     /// Adds a text under the name that problems show, and returns its number.
-    pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> usize {
+    pub fn add(&mut self, name: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> usize {
         self.texts.push((name.into(), text.into()));
         self.texts.len() - 1
+    }
+
+    /// Returns all texts with their names, in the order in which they were added.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.texts.iter().map(|(name, text)| (&**name, &**text))
     }
 
     /// Returns the name of a text; empty for an unknown number.

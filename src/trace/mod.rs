@@ -31,4 +31,4 @@ pub use mooncake::{
 pub use problem::{TraceProblem, TraceProblems};
 pub use read::{Trace, TraceReader, read_trace};
 pub use simulated::{simulated_attempt, simulated_line, simulated_trace};
-pub use text::to_text;
+pub use text::{to_markdown, to_text};

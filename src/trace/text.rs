@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::{CellAlignment, Table, TableStyle, presets};
 
 use crate::cache::Cause;
 use crate::ledger::ITEM_NAMES;
@@ -12,6 +12,15 @@ use crate::units::Money;
 
 /// Returns the bill as text: the answer, where each dollar goes, and each request.
 pub fn to_text(found: &TraceBill, book: &PriceBook) -> String {
+    render(found, book, presets::NOTHING)
+}
+
+/// Returns the same as [`to_text`] with tables in Markdown.
+pub fn to_markdown(found: &TraceBill, book: &PriceBook) -> String {
+    render(found, book, presets::ASCII_MARKDOWN)
+}
+
+fn render(found: &TraceBill, book: &PriceBook, style: TableStyle) -> String {
     let bill = &found.bill;
     let mut text = String::new();
     let _ = writeln!(text, "{} for {} requests{}", bill.total, bill.requests, verdict(found));
@@ -20,15 +29,15 @@ pub fn to_text(found: &TraceBill, book: &PriceBook) -> String {
     }
     let _ = writeln!(text, "prices: {}, as of {}\n", book.name, book.as_of);
     let items = ITEM_NAMES.into_iter().zip(bill.items);
-    text.push_str(&shares("line item", items, bill.total));
+    text.push_str(&shares("line item", items, bill.total, style));
     let causes = Cause::ALL.into_iter().map(Cause::name).zip(bill.causes);
-    text.push_str(&shares("cause", causes, bill.total));
+    text.push_str(&shares("cause", causes, bill.total, style));
     let _ = writeln!(
         text,
         "without a cache {}, with a perfect one {}; {} misses, {} expected rebuilds\n",
         bill.no_cache, bill.perfect_cache, bill.misses, bill.expected_rebuilds
     );
-    let _ = writeln!(text, "{}", requests(&found.requests).trim_fmt());
+    let _ = writeln!(text, "{}", requests(&found.requests, style).trim_fmt());
     for warning in &found.warnings {
         let _ = writeln!(text, "warning: {warning}");
     }
@@ -53,8 +62,14 @@ fn verdict(found: &TraceBill) -> String {
     }
 }
 
-fn shares<'a>(title: &str, parts: impl Iterator<Item = (&'a str, Money)>, total: Money) -> String {
-    let mut table = plain_table();
+fn shares<'a>(
+    title: &str,
+    parts: impl Iterator<Item = (&'a str, Money)>,
+    total: Money,
+    style: TableStyle,
+) -> String {
+    let mut table = Table::new();
+    table.load_style(style);
     table.set_header([title, "USD", "share"]);
     for (name, part) in parts.filter(|(_, part)| *part != Money::ZERO) {
         let share = 100.0 * part.as_usd() / total.as_usd();
@@ -64,8 +79,9 @@ fn shares<'a>(title: &str, parts: impl Iterator<Item = (&'a str, Money)>, total:
     table.trim_fmt() + "\n\n"
 }
 
-fn requests(requests: &[TraceRequest]) -> Table {
-    let mut table = plain_table();
+fn requests(requests: &[TraceRequest], style: TableStyle) -> Table {
+    let mut table = Table::new();
+    table.load_style(style);
     table.set_header([
         "start s", "agent", "uncached", "write 5m", "write 1h", "read", "output", "USD", "causes",
     ]);
@@ -95,12 +111,6 @@ fn requests(requests: &[TraceRequest]) -> Table {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    table
-}
-
-fn plain_table() -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
     table
 }
 

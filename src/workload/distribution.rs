@@ -3,15 +3,14 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::Arc;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::des::{Family, QuantileTable};
+use crate::des::Family;
 use crate::workload::fit::{PARAMETRIC, Parameters, Show};
-use crate::workload::{Quantity, Sampler};
+use crate::workload::{Quantity, Sampler, Tables};
 
 /// A distribution of a quantity, valid by construction.
 ///
@@ -90,6 +89,11 @@ impl<Q: Quantity> Distribution<Q> {
 
     /// Returns the sampler. Files must have been read.
     pub fn compile(&self) -> Sampler {
+        self.compile_with(&Tables::default())
+    }
+
+    /// Makes it ready to draw from, with the tables that others of the same law have.
+    pub fn compile_with(&self, tables: &Tables) -> Sampler {
         match &self.law.shape {
             Shape::Constant(value) => return Sampler::Constant(*value),
             Shape::Sequence(values) => return Sampler::Sequence(values.as_slice().into()),
@@ -101,7 +105,7 @@ impl<Q: Quantity> Distribution<Q> {
         match self.law.family() {
             Family::Values(values) => Sampler::Empirical(values.into()),
             Family::Uniform { low, high } => Sampler::Uniform { low, width: high - low },
-            family => Sampler::Table(Arc::new(QuantileTable::new(family))),
+            family => Sampler::Table(tables.get(family)),
         }
     }
 

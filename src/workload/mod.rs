@@ -17,6 +17,6 @@ pub use compaction::{Compaction, Trigger};
 pub use distribution::Distribution;
 pub use latency::{FirstToken, Latency, Regression, Speed};
 pub use quantity::{Count, Quantity};
-pub use sampler::Sampler;
+pub use sampler::{Sampler, Tables};
 pub use startup::{Notes, Startup, Startups};
 pub use task::{PrefixChange, Rediscovery, TaskSettings};

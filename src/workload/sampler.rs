@@ -1,8 +1,9 @@
 //! Compiled distributions.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::des::{QuantileTable, RandomStream};
+use crate::des::{Family, QuantileTable, RandomStream};
 use crate::units::{SimDuration, Tokens};
 
 /// A distribution made ready to draw from, in the base unit of its quantity.
@@ -64,6 +65,38 @@ impl Sampler {
     #[inline]
     pub fn sample_count_at_least_one(&self, stream: RandomStream, counter: u64) -> u32 {
         nearest(self.sample(stream, counter)).clamp(1, u64::from(u32::MAX)) as u32
+    }
+}
+
+/// Most tables that are kept for another plan: 64 MiB.
+const TABLES_MAX: usize = 1_024;
+
+/// Quantile tables by their law, so that plans which share a law share its table.
+///
+/// A table takes milliseconds to make, as much as tens of replications.
+#[derive(Debug, Default)]
+pub struct Tables {
+    by_law: Mutex<BTreeMap<String, Arc<QuantileTable>>>,
+}
+
+impl Tables {
+    /// Returns the table of a family, made now if it is not there.
+    pub fn get(&self, family: Family) -> Arc<QuantileTable> {
+        let law = format!("{family:?}");
+        let known = self.lock().get(&law).cloned();
+        known.unwrap_or_else(|| {
+            let table = Arc::new(QuantileTable::new(family));
+            let mut tables = self.lock();
+            if tables.len() >= TABLES_MAX {
+                tables.clear();
+            }
+            tables.insert(law, Arc::clone(&table));
+            table
+        })
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Arc<QuantileTable>>> {
+        self.by_law.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -144,3 +144,28 @@ fn the_starter_is_a_scenario_that_runs() {
     assert!(stderr.contains("exists already"), "{stderr}");
     expect(0, &["compare", path, "--replications", "50"]);
 }
+
+/// Data alone in CSV; tables with rules in Markdown.
+#[test]
+fn what_is_shown_can_be_had_as_csv_and_markdown() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("run.jsonl");
+    let path = file.to_str().expect("a UTF-8 path");
+    let scenario = "scenarios/five-minute-pause.toml";
+    expect(0, &["run", scenario, "--replications", "1", "--trace", path, "--quiet"]);
+    let cases: [(&[&str], &str); 5] = [
+        (&["trace", path], "agent,start_s,uncached,"),
+        (&["prices", "show"], "model,input,write 5m,"),
+        (&["prices", "show", "--model", "claude-opus-5"], "model,note,part,usd_per_mtok,source\n"),
+        (&["profiles", "show", "claude-code@2.1.260"], "key,value,source\n"),
+        (&["profiles", "diff", "plain", "claude-code@2.1.260"], "key,plain,claude-code@2.1.260\n"),
+    ];
+    for (command, heading) in cases {
+        let csv = expect(0, &[command, &["--csv"]].concat()).0;
+        assert!(csv.starts_with(heading), "{command:?}: {csv}");
+        assert!(csv.lines().count() > 1, "{command:?}");
+        let markdown = expect(0, &[command, &["--markdown"]].concat()).0;
+        assert!(markdown.contains("|---"), "{command:?}: {markdown}");
+        expect(2, &[command, &["--csv", "--markdown"]].concat());
+    }
+}

@@ -15,6 +15,7 @@ mod recorded;
 mod scenarios;
 mod small_world;
 mod support;
+mod sweep;
 mod theory;
 mod tidy;
 mod traces;
