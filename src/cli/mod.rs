@@ -9,7 +9,9 @@
 )]
 
 mod args;
+mod breakeven;
 mod check;
+mod decide;
 mod failure;
 mod files;
 mod init;
@@ -52,6 +54,7 @@ fn run(args: &Args) -> Result<(), Failure> {
     match &args.command {
         Command::Run(options) => simulate::run(options),
         Command::Compare(options) => simulate::compare(options),
+        Command::Breakeven(options) => breakeven::run(options),
         Command::Trace(options) => trace::run(options),
         Command::Prices(options) => prices::run(&options.command),
         Command::Profiles(options) => profiles::run(&options.command),

@@ -225,7 +225,8 @@ fn warn(warning: &Warning) {
     terminal::talk(&format!("warning: {}: {message}", warning.code()));
 }
 
-fn hash(text: &str) -> String {
+/// Returns the hash of a text in hexadecimal digits.
+pub(super) fn hash(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().fold(String::new(), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");
         hex
@@ -233,7 +234,7 @@ fn hash(text: &str) -> String {
 }
 
 /// Quotes an argument for a shell where it needs it.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=@:,+%".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
         return text.to_owned();

@@ -90,7 +90,8 @@ fn columns(rows: &[Cells]) -> Vec<String> {
     keys.map(|(key, _)| key.clone()).collect()
 }
 
-fn line(values: &[&str]) -> String {
+/// Returns one line, with quotes where a value needs them.
+pub(super) fn line(values: &[&str]) -> String {
     let quoted: Vec<_> = values.iter().map(|value| quote(value)).collect();
     quoted.join(",") + "\n"
 }

@@ -24,6 +24,7 @@ mod source;
 mod syntax;
 mod tree;
 mod validate;
+mod vary;
 
 pub use closed_form::{ClosedForm, Flip, closed_form};
 pub use decode::decode;
@@ -37,3 +38,4 @@ pub use settings::{Scenario, Variant, is_settings};
 pub use shipped::{DEFAULT_PRICES, PRICE_BOOKS, PROFILES, ProfileChoice, find_profile};
 pub use source::Sources;
 pub use tree::{Entry, Node, Tree, Value};
+pub use vary::{Levels, Range, Unit, Vary, quantity};

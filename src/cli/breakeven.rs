@@ -1,0 +1,106 @@
+//! `forkcast breakeven`: where two variants cost the same.
+
+use forkcast::experiment::{BreakEven, RootSearch, breakeven};
+use forkcast::orchestration::Plan;
+use forkcast::report::breakeven::{BreakEvenReport, render};
+use forkcast::scenario::{Levels, Range, Unit, Vary};
+
+use super::args::BreakevenOptions;
+use super::decide::{Subject, pair};
+use super::failure::Failure;
+use super::{files, terminal};
+
+/// Searches, once or for each level of a second key, and reports.
+pub(super) fn run(options: &BreakevenOptions) -> Result<(), Failure> {
+    let common = &options.decide;
+    let subject = Subject::read(common)?;
+    let Vary { key, levels: Levels::Range(range) } = &options.vary.vary else {
+        let message = format!("`{}` is given a list", options.vary.vary.key);
+        return Err(Failure::usage(message, "a root lies in a range: write --vary KEY=LOW..HIGH"));
+    };
+    let over = options.over.as_ref().map(|over| &over.vary);
+    let levels: Vec<Option<String>> =
+        over.map_or(vec![None], |over| over.texts().into_iter().map(Some).collect());
+    let first = at_level(options, levels[0].as_deref());
+    let loaded = subject.load(&with(&first, key, range.unit.text(range.low)))?;
+    let variants = pair(&loaded, options.between.as_deref())?;
+    let mut rows = Vec::new();
+    for level in levels {
+        let sets = at_level(options, level.as_deref());
+        let problem = Problem { subject: &subject, sets, key, range, variants };
+        rows.push((level, common.on_threads(|| problem.solve(options))?));
+    }
+    let report = BreakEvenReport {
+        key: key.clone(),
+        unit: range.unit,
+        range: [range.low, range.high],
+        between: variants.map(|variant| loaded.variants[variant].name.clone()),
+        seed: common.seed,
+        over: over.map(|over| over.key.clone()),
+        rows,
+    };
+    let header = subject.header("breakeven", &arguments(options), &loaded);
+    let text = render(&header, &report, common.output.format());
+    files::write_out(common.output.out.as_deref(), &text)
+}
+
+fn at_level(options: &BreakevenOptions, level: Option<&str>) -> Vec<(String, String)> {
+    let over = options.over.as_ref().map(|over| &over.vary);
+    let pair = over.zip(level);
+    pair.map(|(over, level)| (over.key.clone(), level.to_owned())).into_iter().collect()
+}
+
+fn with(sets: &[(String, String)], key: &str, value: String) -> Vec<(String, String)> {
+    [sets, &[(key.to_owned(), value)]].concat()
+}
+
+fn arguments(options: &BreakevenOptions) -> Vec<String> {
+    let mut arguments = vec!["--vary".to_owned(), options.vary.text.clone()];
+    let over = options.over.as_ref().map(|over| over.text.clone());
+    for (name, value) in [("--between", options.between.clone()), ("--over", over)] {
+        arguments.extend(value.into_iter().flat_map(|value| [name.to_owned(), value]));
+    }
+    arguments
+}
+
+/// One search.
+struct Problem<'a> {
+    subject: &'a Subject<'a>,
+    sets: Vec<(String, String)>,
+    key: &'a str,
+    range: &'a Range,
+    variants: [usize; 2],
+}
+
+impl Problem<'_> {
+    fn solve(&self, options: &BreakevenOptions) -> Result<BreakEven, Failure> {
+        let bar = terminal::progress(options.decide.quiet);
+        let search = RootSearch {
+            low: self.range.low,
+            high: self.range.high,
+            step: self.range.step,
+            resolution: self.resolution(),
+            seed: options.decide.seed,
+            stop: options.decide.stop(),
+        };
+        let found = breakeven(&search, &mut |value| self.plans_at(value), &|progress| {
+            bar.set_length(progress.planned);
+            bar.set_position(progress.done);
+        });
+        bar.finish_and_clear();
+        found
+    }
+
+    fn plans_at(&self, value: f64) -> Result<[Plan; 2], Failure> {
+        let loaded = self.subject.load(&with(&self.sets, self.key, self.range.unit.text(value)))?;
+        Ok(self.variants.map(|variant| loaded.variants[variant].plan.clone()))
+    }
+
+    /// Whole values only where the bounds are whole and the key takes no half; millionths else.
+    fn resolution(&self) -> f64 {
+        const FINEST: f64 = 1e-6;
+        let Range { low, high, unit, .. } = *self.range;
+        let is_whole = unit == Unit::Number && low.fract() == 0.0 && high.fract() == 0.0;
+        if is_whole && self.plans_at(low + 0.5).is_err() { 1.0 } else { FINEST }
+    }
+}
