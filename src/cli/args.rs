@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
+use forkcast::scenario::KeyRange;
 
 /// Forecasts what an agent orchestration will cost, fork or fresh, before it runs.
 #[derive(Debug, Parser)]
@@ -33,6 +34,8 @@ pub(super) enum Command {
     Sweep(SweepOptions),
     /// Put the shards of a sweep together
     Merge(MergeOptions),
+    /// Find where two variants cost the same: the root of their paired difference in a numeric key
+    Breakeven(BreakevenOptions),
     /// Price a recorded request trace, alone or against the usage recorded in it
     Trace(TraceOptions),
     /// List and show price books
@@ -224,13 +227,72 @@ pub(super) struct CompletionsOptions {
     pub(super) shell: clap_complete::Shell,
 }
 
+/// Options of commands that decide between levels of a key.
+#[derive(Debug, clap::Args)]
+pub(super) struct DecideOptions {
+    #[command(flatten)]
+    pub(super) scenario: ScenarioOptions,
+    /// Replications of each level, instead of as many as the precision takes
+    #[arg(
+        long,
+        value_name = "N",
+        conflicts_with = "precision",
+        value_parser = clap::value_parser!(u64).range(2..=1_000_000),
+        help_heading = "Run"
+    )]
+    pub(super) replications: Option<u64>,
+    /// Stop at this relative half-width, or at 10,000 replications of a level [default: 1%]
+    #[arg(long, value_name = "SHARE", value_parser = share, help_heading = "Run")]
+    pub(super) precision: Option<f64>,
+    /// Seed of all random numbers
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Run")]
+    pub(super) seed: u64,
+    /// Threads; the results do not depend on it [default: all cores]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u16).range(1..=1_024),
+        help_heading = "Run"
+    )]
+    pub(super) threads: Option<u16>,
+    #[command(flatten)]
+    pub(super) output: OutputOptions,
+    /// No progress on stderr
+    #[arg(short, long, help_heading = "Output")]
+    pub(super) quiet: bool,
+}
+
+/// A key and the range to search, with the words that said so.
+#[derive(Clone, Debug)]
+pub(super) struct RangeOption {
+    pub(super) text: String,
+    pub(super) vary: KeyRange,
+}
+
+/// Options of `breakeven`.
+#[derive(Debug, clap::Args)]
+pub(super) struct BreakevenOptions {
+    #[command(flatten)]
+    pub(super) decide: DecideOptions,
+    /// The key and the range to search: task.iterations=1..60, session.context=20k..500k, with
+    /// :STEP the grid that is scanned first
+    #[arg(long, value_name = "KEY=LOW..HIGH", value_parser = range)]
+    pub(super) vary: RangeOption,
+    /// Two variants [default: the first fork and the first fresh one, else the first two]
+    #[arg(long, value_name = "A,B")]
+    pub(super) between: Option<String>,
+    /// A second key: one root for each of its levels
+    #[arg(long, value_name = "KEY=SPEC")]
+    pub(super) over: Option<String>,
+}
+
 /// Where and how results are written.
 #[derive(Debug, clap::Args)]
 pub(super) struct OutputOptions {
     /// One JSON object
     #[arg(long, group = "format", help_heading = "Output")]
     pub(super) json: bool,
-    /// CSV, one row per variant
+    /// CSV, one row per variant, crossing or level
     #[arg(long, group = "format", help_heading = "Output")]
     pub(super) csv: bool,
     /// Markdown tables
@@ -411,6 +473,10 @@ fn shard(text: &str) -> Result<ShardChoice, String> {
         ((1..=all).contains(&one) && all <= 1_000_000).then_some(ShardChoice::One(one, all))
     });
     parts.ok_or_else(|| "expected I/N with I from 1 to N, such as 2/8, or `auto`".to_owned())
+}
+
+fn range(text: &str) -> Result<RangeOption, String> {
+    KeyRange::parse(text).map(|vary| RangeOption { text: text.to_owned(), vary })
 }
 
 fn share(text: &str) -> Result<f64, String> {

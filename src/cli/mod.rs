@@ -9,7 +9,9 @@
 )]
 
 mod args;
+mod breakeven;
 mod check;
+mod decide;
 mod failure;
 mod files;
 mod init;
@@ -58,6 +60,7 @@ fn run(args: &Args) -> Result<(), Failure> {
         Command::Compare(options) => simulate::compare(options),
         Command::Sweep(options) => sweep::run(options),
         Command::Merge(options) => merge::run(options),
+        Command::Breakeven(options) => breakeven::run(options),
         Command::Trace(options) => trace::run(options),
         Command::Prices(options) => prices::run(&options.command),
         Command::Profiles(options) => profiles::run(&options.command),

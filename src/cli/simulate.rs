@@ -242,6 +242,7 @@ fn warn(warning: &Warning) {
     terminal::talk(&format!("warning: {}: {message}", warning.code()));
 }
 
+/// Returns the hash of a text in hexadecimal digits.
 pub(super) fn hash(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().fold(String::new(), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");

@@ -7,8 +7,10 @@
 //!
 //! Replications end by themselves: a terminating simulation, without warm-up.
 //!
-//! Reading order: [`StopRule`], [`Experiment`], [`Results`], [`Warning`], [`Points`].
+//! Reading order: [`StopRule`], [`Experiment`], [`Results`], [`Warning`], [`Points`]; then what is
+//! decided with it: [`breakeven()`].
 
+mod breakeven;
 mod design;
 mod results;
 mod runner;
@@ -20,6 +22,7 @@ mod tally;
 mod tests;
 mod warning;
 
+pub use breakeven::{BreakEven, Crossing, PlansAt, RootSearch, breakeven};
 pub use design::StopRule;
 pub use results::{
     AgentMean, Breakdown, Difference, LaunchMeans, OutcomeShares, Results, Summary, VariantResults,

@@ -47,29 +47,34 @@ pub(super) fn document(
         let text = format!("{}: {}", warning.code(), plain(&warning.message()));
         blocks.push(Block::Paragraph(text));
     }
-    blocks.push(Block::Heading("Reproduce".to_owned()));
-    blocks.push(Block::Paragraph(origin(header, results)));
-    blocks.push(Block::Command(plain(&header.reproduce)));
+    blocks.extend(reproduce(header, results.seed, &replications(results.replications)));
     blocks
 }
 
-fn origin(header: &Header, results: &Results) -> String {
+/// Returns where results come from, and the command that makes them again.
+pub(super) fn reproduce(header: &Header, seed: u64, replications: &str) -> [Block; 3] {
+    [
+        Block::Heading("Reproduce".to_owned()),
+        Block::Paragraph(origin(header, seed, replications)),
+        Block::Command(plain(&header.reproduce)),
+    ]
+}
+
+fn origin(header: &Header, seed: u64, replications: &str) -> String {
     let profile = header
         .profile
         .as_deref()
         .map_or_else(String::new, |profile| format!("profile {}, ", plain(profile)));
     format!(
-        "{}, scenario {}, {profile}prices {} of {}, seed {}, {}.",
+        "{}, scenario {}, {profile}prices {} of {}, seed {seed}, {replications}.",
         plain(&header.program),
         plain(&header.scenario),
         plain(&header.prices.book),
         header.prices.as_of,
-        results.seed,
-        replications(results.replications),
     )
 }
 
-fn replications(number: u64) -> String {
+pub(super) fn replications(number: u64) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} replication{plural}", count(number as f64))
 }
@@ -316,6 +321,6 @@ fn named(what: &str, variants: &[&VariantResults], rows: Vec<Vec<String>>) -> Bl
     Block::Table(Table { heading, rows })
 }
 
-fn table(heading: &[&str], rows: Vec<Vec<String>>) -> Block {
+pub(super) fn table(heading: &[&str], rows: Vec<Vec<String>>) -> Block {
     Block::Table(Table { heading: heading.iter().map(|&name| name.to_owned()).collect(), rows })
 }

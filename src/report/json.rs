@@ -18,20 +18,36 @@ pub fn render(header: &Header, results: &Results) -> String {
 
 /// Returns the object.
 pub fn value(header: &Header, results: &Results) -> Value {
+    let mut value = origin(header, results.seed, results.replications);
+    let parts = json!({
+        "variants": results.variants.iter().map(variant).collect::<Vec<_>>(),
+        "differences": results.differences.iter().map(difference).collect::<Vec<_>>(),
+        "warnings": results.warnings.iter().map(message).collect::<Vec<_>>(),
+    });
+    extend(&mut value, parts);
+    value
+}
+
+/// Returns the object that says where results come from; results are put into it.
+pub(super) fn origin(header: &Header, seed: u64, replications: u64) -> Value {
     json!({
         "format_version": 1,
         "program": header.program,
         "scenario": header.scenario,
         "scenario_sha256": header.scenario_sha256,
-        "seed": results.seed,
-        "replications": results.replications,
+        "seed": seed,
+        "replications": replications,
         "reproduce": header.reproduce,
         "prices": { "book": header.prices.book, "as_of": header.prices.as_of.to_string() },
         "profile": header.profile,
-        "variants": results.variants.iter().map(variant).collect::<Vec<_>>(),
-        "differences": results.differences.iter().map(difference).collect::<Vec<_>>(),
-        "warnings": results.warnings.iter().map(message).collect::<Vec<_>>(),
     })
+}
+
+/// Puts the entries of an object behind those of another one.
+pub(super) fn extend(object: &mut Value, more: Value) {
+    if let (Some(object), Value::Object(more)) = (object.as_object_mut(), more) {
+        object.extend(more);
+    }
 }
 
 /// Returns the object of one variant.
@@ -64,7 +80,7 @@ pub fn variant(results: &VariantResults) -> Value {
     })
 }
 
-fn summary(summary: &Summary) -> Value {
+pub(super) fn summary(summary: &Summary) -> Value {
     let mut object = estimate(&summary.estimate);
     let quantiles = [
         ("p5", summary.p5),
@@ -79,7 +95,7 @@ fn summary(summary: &Summary) -> Value {
     object
 }
 
-fn estimate(estimate: &Estimate) -> Value {
+pub(super) fn estimate(estimate: &Estimate) -> Value {
     json!({
         "mean": estimate.mean,
         "half_width": estimate.half_width,
@@ -97,7 +113,7 @@ fn difference(difference: &Difference) -> Value {
     })
 }
 
-fn message(warning: &Warning) -> Value {
+pub(super) fn message(warning: &Warning) -> Value {
     json!({ "code": warning.code(), "message": warning.message() })
 }
 
@@ -105,7 +121,7 @@ fn mean(mean: f64) -> Value {
     json!({ "mean": mean })
 }
 
-fn breakdown(parts: &[(&'static str, f64)]) -> Value {
+pub(super) fn breakdown(parts: &[(&'static str, f64)]) -> Value {
     object(parts, mean)
 }
 

@@ -6,7 +6,12 @@ use crate::report::{Header, View};
 
 /// Returns the report as Markdown; `notes` are sentences for people beside the answer.
 pub fn render(header: &Header, results: &Results, view: View, notes: &[String]) -> String {
-    let blocks: Vec<_> = document(header, results, view, notes).iter().map(block).collect();
+    join(&document(header, results, view, notes))
+}
+
+/// Returns blocks one after the other.
+pub(super) fn join(blocks: &[Block]) -> String {
+    let blocks: Vec<_> = blocks.iter().map(block).collect();
     blocks.join("\n")
 }
 

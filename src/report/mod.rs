@@ -4,8 +4,9 @@
 //! show the same tables to people. Meaning is never carried by color.
 //!
 //! Reading order: [`Header`], [`json`], [`csv`], [`number`], `document` (what people are shown),
-//! [`text`], [`markdown`].
+//! [`text`], [`markdown`]; then one file for each command that decides: [`breakeven`].
 
+pub mod breakeven;
 pub mod closed_form;
 pub mod csv;
 mod document;
@@ -46,6 +47,19 @@ pub struct PriceHeader {
     pub book: String,
     /// Day on which it was last compared with its sources.
     pub as_of: Date,
+}
+
+/// How a report is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Plain text of at most 100 columns.
+    Text,
+    /// One JSON object.
+    Json,
+    /// CSV with a heading.
+    Csv,
+    /// Markdown tables.
+    Markdown,
 }
 
 /// Which question a report for people answers.

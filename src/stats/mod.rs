@@ -4,15 +4,17 @@
 //! observation and there is no warm-up to cut off. Observations are taken in the order of
 //! replications; results therefore do not depend on threads.
 //!
-//! Reading order: [`Moments`], [`Estimate`], [`Quantiles`], [`PairedDifference`].
+//! Reading order: [`Moments`], [`Estimate`], [`Quantiles`], [`PairedDifference`], [`Band`].
 
 mod estimate;
 mod moments;
 mod paired;
 mod quantile;
+mod root;
 
 pub use estimate::{CONFIDENCE, Estimate, student_t};
 pub use moments::Moments;
 pub(crate) use paired::mean_usd;
 pub use paired::{PairedDifference, Verdict};
 pub use quantile::{Ascending, EXACT_MAX, Quantiles};
+pub use root::{Band, Root};

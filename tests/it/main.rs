@@ -5,6 +5,7 @@
 
 mod allocations;
 mod cli;
+mod decisions;
 mod engine;
 mod loading;
 mod oracles;
