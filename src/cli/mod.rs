@@ -20,6 +20,7 @@ mod profiles;
 mod scenarios;
 mod schema;
 mod simulate;
+mod size;
 mod terminal;
 mod trace;
 
@@ -55,6 +56,7 @@ fn run(args: &Args) -> Result<(), Failure> {
         Command::Run(options) => simulate::run(options),
         Command::Compare(options) => simulate::compare(options),
         Command::Breakeven(options) => breakeven::run(options),
+        Command::Size(options) => size::run(options),
         Command::Trace(options) => trace::run(options),
         Command::Prices(options) => prices::run(&options.command),
         Command::Profiles(options) => profiles::run(&options.command),

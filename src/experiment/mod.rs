@@ -8,7 +8,7 @@
 //! Replications end by themselves: a terminating simulation, without warm-up.
 //!
 //! Reading order: [`StopRule`], [`Experiment`], [`Results`], [`Warning`]; then what is
-//! decided with it: [`breakeven()`].
+//! decided with it: [`breakeven()`], [`size()`].
 
 mod breakeven;
 mod design;
@@ -16,6 +16,7 @@ mod results;
 mod runner;
 #[cfg(test)]
 pub(crate) mod sample;
+mod size;
 mod tally;
 #[cfg(test)]
 mod tests;
@@ -27,4 +28,5 @@ pub use results::{
     AgentMean, Breakdown, Difference, LaunchMeans, OutcomeShares, Results, Summary, VariantResults,
 };
 pub use runner::{Experiment, Progress, run};
+pub use size::{Indifference, LevelResult, LevelState, Objective, SizeDesign, SizeResults, size};
 pub use warning::Warning;
