@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
+use forkcast::experiment::{Indifference, Objective};
 use forkcast::scenario::KeyRange;
 
 /// Forecasts what an agent orchestration will cost, fork or fresh, before it runs.
@@ -36,6 +37,8 @@ pub(super) enum Command {
     Merge(MergeOptions),
     /// Find where two variants cost the same: the root of their paired difference in a numeric key
     Breakeven(BreakevenOptions),
+    /// Select the best level of a key, with a stated probability of being right
+    Size(SizeOptions),
     /// Price a recorded request trace, alone or against the usage recorded in it
     Trace(TraceOptions),
     /// List and show price books
@@ -232,7 +235,7 @@ pub(super) struct CompletionsOptions {
 pub(super) struct DecideOptions {
     #[command(flatten)]
     pub(super) scenario: ScenarioOptions,
-    /// Replications of each level, instead of as many as the precision takes
+    /// Replications of each level, at most where levels are dropped, instead of what it takes
     #[arg(
         long,
         value_name = "N",
@@ -284,6 +287,34 @@ pub(super) struct BreakevenOptions {
     /// A second key: one root for each of its levels
     #[arg(long, value_name = "KEY=SPEC")]
     pub(super) over: Option<String>,
+}
+
+/// Options of `size`.
+#[derive(Debug, clap::Args)]
+pub(super) struct SizeOptions {
+    #[command(flatten)]
+    pub(super) decide: DecideOptions,
+    /// The key and its levels: fanout.max_parallel=1..20, cache.ttl=5m,1h
+    #[arg(long, value_name = "KEY=SPEC")]
+    pub(super) vary: String,
+    /// What is to be small: cost, cost-with-makespan<=10m, cost+30*makespan (US dollars an hour),
+    /// or a quantile of the cost such as p95
+    #[arg(long, default_value = "cost", value_parser = super::size::objective)]
+    pub(super) objective: (String, Objective),
+    /// Probability of selecting the best level
+    #[arg(long, value_name = "SHARE", default_value = "0.95", value_parser = share)]
+    pub(super) probability: f64,
+    /// The smallest difference worth finding, as a share of the best or in US dollars
+    #[arg(
+        long,
+        value_name = "1%|USD",
+        default_value = "1%",
+        value_parser = super::size::indifference
+    )]
+    pub(super) indifference: (String, Indifference),
+    /// Largest share of tasks or runs that a level may leave undone, from 0 to 1
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    pub(super) max_dropped: f64,
 }
 
 /// Where and how results are written.

@@ -22,6 +22,7 @@ mod profiles;
 mod scenarios;
 mod schema;
 mod simulate;
+mod size;
 mod sweep;
 mod sweep_dir;
 mod terminal;
@@ -61,6 +62,7 @@ fn run(args: &Args) -> Result<(), Failure> {
         Command::Sweep(options) => sweep::run(options),
         Command::Merge(options) => merge::run(options),
         Command::Breakeven(options) => breakeven::run(options),
+        Command::Size(options) => size::run(options),
         Command::Trace(options) => trace::run(options),
         Command::Prices(options) => prices::run(&options.command),
         Command::Profiles(options) => profiles::run(&options.command),

@@ -4,7 +4,8 @@
 //! show the same tables to people. Meaning is never carried by color.
 //!
 //! Reading order: [`Header`], [`json`], [`csv`], [`number`], `document` (what people are shown),
-//! [`text`], [`markdown`]; then one file for each command that decides: [`breakeven`].
+//! [`text`], [`markdown`]; then one file for each command that decides: [`breakeven`],
+//! [`size`].
 
 pub mod breakeven;
 pub mod closed_form;
@@ -13,6 +14,7 @@ mod document;
 pub mod json;
 pub mod markdown;
 pub mod number;
+pub mod size;
 #[cfg(test)]
 mod tests;
 pub mod text;

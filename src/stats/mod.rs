@@ -4,13 +4,15 @@
 //! observation and there is no warm-up to cut off. Observations are taken in the order of
 //! replications; results therefore do not depend on threads.
 //!
-//! Reading order: [`Moments`], [`Estimate`], [`Quantiles`], [`PairedDifference`], [`Band`].
+//! Reading order: [`Moments`], [`Estimate`], [`Quantiles`], [`PairedDifference`], [`Band`],
+//! [`Selection`].
 
 mod estimate;
 mod moments;
 mod paired;
 mod quantile;
 mod root;
+mod selection;
 
 pub use estimate::{CONFIDENCE, Estimate, student_t};
 pub use moments::Moments;
@@ -18,3 +20,4 @@ pub(crate) use paired::mean_usd;
 pub use paired::{PairedDifference, Verdict};
 pub use quantile::{Ascending, EXACT_MAX, Quantiles};
 pub use root::{Band, Root};
+pub use selection::Selection;

@@ -1,9 +1,12 @@
-//! Decisions against known answers: roots, and how often their intervals hold them.
+//! Decisions against known answers: roots and best levels, and how often they are right.
 //!
 //! Method: closed forms exactly where nothing is random (validation 3.3, seed facts C12); where
 //! something is, seeded repetitions with a binomial bound. `FORKCAST_LONG=1` runs more of them.
 
-use forkcast::experiment::{BreakEven, RootSearch, StopRule, breakeven};
+use forkcast::experiment::{
+    BreakEven, Indifference, LevelState, Objective, RootSearch, SizeDesign, SizeResults, StopRule,
+    breakeven, size,
+};
 use forkcast::scenario::Problems;
 use forkcast::stats::Verdict;
 
@@ -156,4 +159,108 @@ fn true_root(sets: &[(&str, &str)]) -> f64 {
     };
     let (low, high) = (mean("50k"), mean("200k"));
     5e4 - low * 1.5e5 / (high - low)
+}
+
+/// Eight cold siblings with a prefix of 20k and responses of a minute on average: with `p` at a
+/// time the first `p` write the prefix and the others read it, and the makespan is
+/// `(8 - p) / p + H_p` minutes and the parent's own turn. With time at $0.18 a minute, `p = 3` is
+/// better than 2 by $0.065 and than 4 by $0.040 (apart from the rare entry that expires).
+const SIBLINGS: &str = r#"
+[session]
+context = 1000
+[startup.fresh]
+system = "20k"
+[fanout]
+tasks = 8
+background = false
+[latency]
+first_token = { exponential = { mean = "60s" } }
+"#;
+
+fn select(text: &str, key: &str, levels: &[&str], design: &SizeDesign) -> SizeResults {
+    let level = |level: &&str| ((*level).to_owned(), scenario(text, &[(key, *level)]).base.plan);
+    let levels: Vec<_> = levels.iter().map(level).collect();
+    size(&levels, design, &|_| ())
+}
+
+fn design(objective: Objective, zone: f64, seed: u64) -> SizeDesign {
+    SizeDesign {
+        objective,
+        probability: 0.95,
+        indifference: Indifference::Usd(zone),
+        dropped_max: 0.0,
+        count_max: 100_000,
+        seed,
+    }
+}
+
+const PARALLEL: [&str; 8] = ["1", "2", "3", "4", "5", "6", "7", "8"];
+
+/// Goal: the right level is selected at least as often as promised. Method: the indifference zone
+/// is the gap of $0.040 itself, the hardest case, so 3 must be selected with probability 0.95; the share of
+/// `n` repetitions that do is binomial with standard error `sqrt(0.95 * 0.05 / n)`, 0.028 at 60 and
+/// 0.0126 at 300, of which three are allowed.
+#[test]
+fn the_right_level_is_selected_as_often_as_promised() {
+    let repetitions: u64 = if is_long() { 300 } else { 60 };
+    let objective = Objective::CostAndTime(0.18 * 60.0);
+    let (mut right, mut used, mut equal) = (0, 0, 0);
+    for seed in 0..repetitions {
+        let got =
+            select(SIBLINGS, "fanout.max_parallel", &PARALLEL, &design(objective, 0.04, seed));
+        assert!(got.is_guaranteed);
+        right += u64::from(got.chosen == Some(2));
+        (used, equal) = (used + got.replications, equal + got.equal_allocation);
+    }
+    let share = right as f64 / repetitions as f64;
+    println!("right {share}, {} replications, {} equal", used / repetitions, equal / repetitions);
+    assert!(share >= 0.95 - 3.0 * (0.95 * 0.05 / repetitions as f64).sqrt(), "right in {share}");
+}
+
+/// Goal: the selection finds what brute force with 4,000 replications of each level finds, at less
+/// than a tenth of its replications.
+#[test]
+fn a_selection_agrees_with_brute_force() {
+    for (objective, zone) in [
+        (Objective::CostAndTime(10.8), 0.03),
+        (Objective::Cost, 0.05),
+        (Objective::Quantile(0.95), 0.05),
+    ] {
+        let brute = |level: &&str| {
+            let plan = scenario(SIBLINGS, &[("fanout.max_parallel", *level)]).base.plan;
+            let plans = [("base".to_owned(), plan)];
+            let results = forkcast::experiment::run(&plans, 9, StopRule::Count(4_000), &|_| ());
+            let results = results.results();
+            let variant = &results.variants[0];
+            let cost = variant.cost_usd.estimate.mean;
+            match objective {
+                Objective::CostAndTime(rate) => {
+                    cost + rate * variant.makespan_s.estimate.mean / 3_600.0
+                }
+                Objective::Cost | Objective::CostWithin(_) => cost,
+                Objective::Quantile(_) => variant.cost_usd.p95,
+            }
+        };
+        let values: Vec<f64> = PARALLEL.iter().map(brute).collect();
+        let best = (0..values.len()).min_by(|a, b| values[*a].total_cmp(&values[*b]));
+        let got = select(SIBLINGS, "fanout.max_parallel", &PARALLEL, &design(objective, zone, 5));
+        assert_eq!(got.chosen, best, "{objective:?}: {values:?}");
+        if objective.batch() == 1 {
+            assert!(got.replications * 10 <= 4_000 * 8, "{}", got.replications);
+        }
+    }
+}
+
+#[test]
+fn levels_that_drop_tasks_or_take_too_long_take_no_part() {
+    let refusing = format!("{SIBLINGS}[limits]\nconcurrency = 4\n");
+    let got =
+        select(&refusing, "fanout.max_parallel", &PARALLEL, &design(Objective::Cost, 0.05, 1));
+    assert_eq!(got.levels[4].state, LevelState::Drops, "5 at a time, 4 are let run");
+    assert_eq!(got.chosen, Some(0), "the fewest write the prefix");
+    // 4.5 + 1 minutes for two at a time, 3.5 + 1 for three.
+    let within = design(Objective::CostWithin(300.0), 0.05, 1);
+    let got = select(SIBLINGS, "fanout.max_parallel", &PARALLEL, &within);
+    assert_eq!((got.levels[1].state, got.chosen), (LevelState::TooSlow, Some(2)));
+    assert!(got.levels[7].is_on_frontier && !got.levels[1].is_on_frontier);
 }
