@@ -19,6 +19,7 @@ mod prices;
 mod profiles;
 mod scenarios;
 mod schema;
+mod sensitivity;
 mod simulate;
 mod size;
 mod terminal;
@@ -57,6 +58,7 @@ fn run(args: &Args) -> Result<(), Failure> {
         Command::Compare(options) => simulate::compare(options),
         Command::Breakeven(options) => breakeven::run(options),
         Command::Size(options) => size::run(options),
+        Command::Sensitivity(options) => sensitivity::run(options),
         Command::Trace(options) => trace::run(options),
         Command::Prices(options) => prices::run(&options.command),
         Command::Profiles(options) => profiles::run(&options.command),

@@ -8,7 +8,8 @@
 //! Replications end by themselves: a terminating simulation, without warm-up.
 //!
 //! Reading order: [`StopRule`], [`Experiment`], [`Results`], [`Warning`]; then what is
-//! decided with it: [`breakeven()`], [`size()`].
+//! decided with it: [`breakeven()`], [`size()`],
+//! [`sensitivity()`].
 
 mod breakeven;
 mod design;
@@ -16,6 +17,7 @@ mod results;
 mod runner;
 #[cfg(test)]
 pub(crate) mod sample;
+mod sensitivity;
 mod size;
 mod tally;
 #[cfg(test)]
@@ -28,5 +30,6 @@ pub use results::{
     AgentMean, Breakdown, Difference, LaunchMeans, OutcomeShares, Results, Summary, VariantResults,
 };
 pub use runner::{Experiment, Progress, run};
+pub use sensitivity::{Change, Effect, Sensitivity, sensitivity};
 pub use size::{Indifference, LevelResult, LevelState, Objective, SizeDesign, SizeResults, size};
 pub use warning::Warning;

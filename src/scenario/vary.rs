@@ -75,6 +75,19 @@ impl Vary {
             }
         }
     }
+
+    /// Returns the two values of a list of two, or the bounds of a range; `None` of other lists.
+    pub fn ends(&self) -> Option<(String, String)> {
+        match &self.levels {
+            Levels::Range(Range { low, high, unit, .. }) => {
+                Some((unit.text(*low), unit.text(*high)))
+            }
+            Levels::List(list) => match &list[..] {
+                [low, high] => Some((low.clone(), high.clone())),
+                _ => None,
+            },
+        }
+    }
 }
 
 impl Range {
