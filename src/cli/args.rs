@@ -39,6 +39,8 @@ pub(super) enum Command {
     Breakeven(BreakevenOptions),
     /// Select the best level of a key, with a stated probability of being right
     Size(SizeOptions),
+    /// Change one setting at a time, and the provider's unconfirmed rules: what matters most?
+    Sensitivity(SensitivityOptions),
     /// Price a recorded request trace, alone or against the usage recorded in it
     Trace(TraceOptions),
     /// List and show price books
@@ -235,18 +237,14 @@ pub(super) struct CompletionsOptions {
 pub(super) struct DecideOptions {
     #[command(flatten)]
     pub(super) scenario: ScenarioOptions,
-    /// Replications of each level, at most where levels are dropped, instead of what it takes
+    /// Replications of each level; at most so many where levels are dropped
     #[arg(
         long,
         value_name = "N",
-        conflicts_with = "precision",
         value_parser = clap::value_parser!(u64).range(2..=1_000_000),
         help_heading = "Run"
     )]
     pub(super) replications: Option<u64>,
-    /// Stop at this relative half-width, or at 10,000 replications of a level [default: 1%]
-    #[arg(long, value_name = "SHARE", value_parser = share, help_heading = "Run")]
-    pub(super) precision: Option<f64>,
     /// Seed of all random numbers
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Run")]
     pub(super) seed: u64,
@@ -287,6 +285,16 @@ pub(super) struct BreakevenOptions {
     /// A second key: one root for each of its levels
     #[arg(long, value_name = "KEY=SPEC")]
     pub(super) over: Option<String>,
+    /// Stop when the half-width of the interval is this share of the root, or at 10,000
+    /// replications of a level [default: 1%]
+    #[arg(
+        long,
+        value_name = "SHARE",
+        conflicts_with = "replications",
+        value_parser = share,
+        help_heading = "Run"
+    )]
+    pub(super) precision: Option<f64>,
 }
 
 /// Options of `size`.
@@ -315,6 +323,29 @@ pub(super) struct SizeOptions {
     /// Largest share of tasks or runs that a level may leave undone, from 0 to 1
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     pub(super) max_dropped: f64,
+}
+
+/// Options of `sensitivity`.
+#[derive(Debug, clap::Args)]
+pub(super) struct SensitivityOptions {
+    #[command(flatten)]
+    pub(super) decide: DecideOptions,
+    /// A key with its low and its high value, repeatable [default: all numbers that the scenario
+    /// states]
+    #[arg(long, value_name = "KEY=LOW,HIGH", action = ArgAction::Append)]
+    pub(super) vary: Vec<String>,
+    /// How far numbers are changed where no key is given
+    #[arg(
+        long,
+        value_name = "SHARE",
+        default_value = "20%",
+        value_parser = share,
+        conflicts_with = "vary"
+    )]
+    pub(super) change: f64,
+    /// Look at the difference of two variants instead of the cost
+    #[arg(long, value_name = "A,B")]
+    pub(super) between: Option<String>,
 }
 
 /// Where and how results are written.

@@ -1,6 +1,6 @@
 //! `forkcast breakeven`: where two variants cost the same.
 
-use forkcast::experiment::{BreakEven, RootSearch, breakeven};
+use forkcast::experiment::{BreakEven, RootSearch, StopRule, breakeven};
 use forkcast::orchestration::Plan;
 use forkcast::report::breakeven::{BreakEvenReport, render};
 use forkcast::scenario::{Factor, KeyRange, Level, Range, Unit};
@@ -55,7 +55,10 @@ fn with(sets: &[(String, String)], key: &str, value: String) -> Vec<(String, Str
 
 fn arguments(options: &BreakevenOptions) -> Vec<String> {
     let mut arguments = vec!["--vary".to_owned(), options.vary.text.clone()];
-    for (name, value) in [("--between", &options.between), ("--over", &options.over)] {
+    let precision = options.precision.map(|share| share.to_string());
+    let named =
+        [("--between", &options.between), ("--over", &options.over), ("--precision", &precision)];
+    for (name, value) in named {
         arguments.extend(value.iter().flat_map(|value| [name.to_owned(), value.clone()]));
     }
     arguments
@@ -79,7 +82,10 @@ impl Problem<'_> {
             step: self.range.step,
             resolution: self.resolution(),
             seed: options.decide.seed,
-            stop: options.decide.stop(),
+            stop: match options.decide.replications {
+                Some(count) => StopRule::Count(count),
+                None => StopRule::precision(options.precision.unwrap_or(0.01)),
+            },
         };
         let found = breakeven(&search, &mut |value| self.plans_at(value), &|progress| {
             bar.set_length(progress.planned);

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use forkcast::experiment::StopRule;
 use forkcast::report::{Format, Header, PriceHeader};
 use forkcast::scenario::{Factor, LoadInput, Loaded, Problems, Sources, load, parse_factor};
 
@@ -49,11 +48,9 @@ impl<'a> Subject<'a> {
         for argument in arguments {
             let _ = write!(reproduce, " {}", quoted(argument));
         }
-        let _ = match (self.options.replications, self.options.precision) {
-            (Some(count), _) => write!(reproduce, " --replications {count}"),
-            (None, Some(share)) => write!(reproduce, " --precision {share}"),
-            (None, None) => Ok(()),
-        };
+        if let Some(count) = self.options.replications {
+            let _ = write!(reproduce, " --replications {count}");
+        }
         let _ = write!(reproduce, " --seed {}", self.options.seed);
         Header {
             program: format!("forkcast {}", env!("CARGO_PKG_VERSION")),
@@ -68,14 +65,6 @@ impl<'a> Subject<'a> {
 }
 
 impl DecideOptions {
-    /// Returns when to stop.
-    pub(super) fn stop(&self) -> StopRule {
-        match self.replications {
-            Some(count) => StopRule::Count(count),
-            None => StopRule::precision(self.precision.unwrap_or(0.01)),
-        }
-    }
-
     /// Runs work on the threads asked for.
     pub(super) fn on_threads<T: Send>(
         &self,

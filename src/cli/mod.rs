@@ -21,6 +21,7 @@ mod prices;
 mod profiles;
 mod scenarios;
 mod schema;
+mod sensitivity;
 mod simulate;
 mod size;
 mod sweep;
@@ -63,6 +64,7 @@ fn run(args: &Args) -> Result<(), Failure> {
         Command::Merge(options) => merge::run(options),
         Command::Breakeven(options) => breakeven::run(options),
         Command::Size(options) => size::run(options),
+        Command::Sensitivity(options) => sensitivity::run(options),
         Command::Trace(options) => trace::run(options),
         Command::Prices(options) => prices::run(&options.command),
         Command::Profiles(options) => profiles::run(&options.command),

@@ -8,8 +8,7 @@
 //! Replications end by themselves: a terminating simulation, without warm-up.
 //!
 //! Reading order: [`StopRule`], [`Experiment`], [`Results`], [`Warning`], [`Points`]; then what is
-//! decided with it: [`breakeven()`],
-//! [`size()`].
+//! decided with it: [`breakeven()`], [`size()`], [`sensitivity()`].
 
 mod breakeven;
 mod design;
@@ -17,6 +16,7 @@ mod results;
 mod runner;
 #[cfg(test)]
 pub(crate) mod sample;
+mod sensitivity;
 mod size;
 mod sweep;
 mod tally;
@@ -30,6 +30,7 @@ pub use results::{
     AgentMean, Breakdown, Difference, LaunchMeans, OutcomeShares, Results, Summary, VariantResults,
 };
 pub use runner::{Experiment, Progress, run};
+pub use sensitivity::{Change, Effect, Sensitivity, sensitivity};
 pub use size::{Indifference, LevelResult, LevelState, Objective, SizeDesign, SizeResults, size};
 pub use sweep::{Points, in_order};
 pub use warning::Warning;

@@ -5,7 +5,7 @@
 //!
 //! Reading order: [`Header`], [`json`], [`csv`], [`number`], `document` (what people are shown),
 //! [`text`], [`markdown`]; then one file for each command that decides: [`breakeven`],
-//! [`size`].
+//! [`size`], [`sensitivity`].
 
 pub mod breakeven;
 pub mod closed_form;
@@ -14,6 +14,7 @@ mod document;
 pub mod json;
 pub mod markdown;
 pub mod number;
+pub mod sensitivity;
 pub mod size;
 #[cfg(test)]
 mod tests;

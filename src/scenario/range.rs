@@ -96,7 +96,7 @@ impl Unit {
 }
 
 /// Reads a number that may have a unit.
-fn quantity(text: &str) -> Result<(f64, Unit), String> {
+pub(super) fn quantity(text: &str) -> Result<(f64, Unit), String> {
     let text = text.trim().trim_matches('"');
     let number = text.replace('_', "").parse::<f64>().ok().filter(|number| number.is_finite());
     let tokens = || parse_tokens(text).ok().map(|tokens| tokens.get() as f64);

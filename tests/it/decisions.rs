@@ -4,12 +4,13 @@
 //! something is, seeded repetitions with a binomial bound. `FORKCAST_LONG=1` runs more of them.
 
 use forkcast::experiment::{
-    BreakEven, Indifference, LevelState, Objective, RootSearch, SizeDesign, SizeResults, StopRule,
-    breakeven, size,
+    BreakEven, Change, Indifference, LevelState, Objective, RootSearch, SizeDesign, SizeResults,
+    StopRule, breakeven, sensitivity, size,
 };
 use forkcast::scenario::Problems;
 use forkcast::stats::Verdict;
 
+use crate::support::program::{expect, json};
 use crate::support::{scenario, try_load};
 
 /// The scenario of validation 3.3, with both variants. Responses take next to no time, for the
@@ -263,4 +264,52 @@ fn levels_that_drop_tasks_or_take_too_long_take_no_part() {
     let got = select(SIBLINGS, "fanout.max_parallel", &PARALLEL, &within);
     assert_eq!((got.levels[1].state, got.chosen), (LevelState::TooSlow, Some(2)));
     assert!(got.levels[7].is_on_frontier && !got.levels[1].is_on_frontier);
+}
+
+/// Ten requests of a fork read 20k more or less of context at $0.50 per million: $0.10 either way;
+/// the fresh child reads none of it, and the parent's own turns cancel.
+#[test]
+fn the_effect_of_the_context_is_what_a_fork_reads_of_it() {
+    let plans = |context: &str| {
+        let sets = [("task.iterations", "10"), ("session.context", context)];
+        scenario(FORK_OR_FRESH, &sets).variants.into_iter().map(|one| one.plan).collect::<Vec<_>>()
+    };
+    let change = Change {
+        key: "session.context".to_owned(),
+        low: "80k".to_owned(),
+        high: "120k".to_owned(),
+        low_plans: plans("80k"),
+        high_plans: plans("120k"),
+    };
+    let got = sensitivity(&plans("100k"), &[change], (1, 64), &|_| ());
+    let effect = &got.effects[0];
+    assert!((effect.at_high.mean + 0.1).abs() < 1e-12 && (effect.at_low.mean - 0.1).abs() < 1e-12);
+    assert!((got.base.mean - (0.844_5 - 0.778_875)).abs() < 1e-12, "{got:?}");
+    assert!(effect.turns(&got.base) && got.replications == 1);
+}
+
+#[test]
+fn commands_that_decide_write_every_format_and_reproduce() {
+    let scenario = "scenarios/fork-or-fresh.toml";
+    let commands: [&[&'static str]; 3] = [
+        &["breakeven", scenario, "--vary", "task.rediscovery.tokens=1k..100k"],
+        &["size", scenario, "--vary", "fanout.max_parallel=1..3"],
+        &["sensitivity", scenario, "--vary", "session.context=80k,120k", "--between", "fresh,fork"],
+    ];
+    for command in commands {
+        let with = |more: &[&'static str]| [command, &["--replications", "64"], more].concat();
+        let value = json(&with(&[]));
+        let line = value["reproduce"].as_str().expect("a line").to_owned();
+        let words: Vec<&str> = line.split(' ').skip(1).collect();
+        assert_eq!(json(&words), value, "{line}");
+        assert_eq!(json(&with(&["--threads", "1"])), value);
+        for format in ["--csv", "--markdown"] {
+            assert!(expect(0, &with(&[format])).0.lines().count() >= 2, "{command:?} {format}");
+        }
+        expect(0, &with(&[]));
+    }
+    let (_, stderr) = expect(2, &["breakeven", scenario, "--vary", "fanout.tasks=1,2"]);
+    assert!(stderr.contains("KEY=LOW..HIGH"), "{stderr}");
+    expect(2, &["size", scenario, "--vary", "fanout.tasks=1..2", "--objective", "fun"]);
+    expect(1, &["size", scenario, "--vary", "fanout.nothing=1..2"]);
 }
