@@ -321,7 +321,7 @@ pub(super) struct SizeOptions {
     )]
     pub(super) indifference: (String, Indifference),
     /// Largest share of tasks or runs that a level may leave undone, from 0 to 1
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share_or_none)]
     pub(super) max_dropped: f64,
 }
 
@@ -550,6 +550,13 @@ fn share(text: &str) -> Result<f64, String> {
     let value: f64 = number.trim().parse().map_err(|_| error())?;
     let share = value / scale;
     if share > 0.0 && share < 1.0 { Ok(share) } else { Err(error()) }
+}
+
+fn share_or_none(text: &str) -> Result<f64, String> {
+    let value: Option<f64> = text.trim().parse().ok();
+    value
+        .filter(|value| (0.0..=1.0).contains(value))
+        .map_or_else(|| share(text).map_err(|_| "expected a share from 0 to 1".to_owned()), Ok)
 }
 
 fn money(text: &str) -> Result<f64, String> {

@@ -109,8 +109,15 @@ pub struct LevelResult {
     pub state: LevelState,
     /// Replications.
     pub replications: u64,
-    /// The objective, in US dollars.
+    /// The objective over its own replications, in US dollars.
     pub objective: Estimate,
+    /// The objective minus that of the selected level, paired; `None` where none is selected.
+    pub above_choice: Option<Estimate>,
+    /// Mean cost in US dollars: that of the selected level and the paired difference to it, so that
+    /// levels with few replications can be compared with those that have many.
+    pub cost_usd: f64,
+    /// Mean makespan in seconds, estimated likewise.
+    pub makespan_s: f64,
     /// All results, over its own replications.
     pub results: VariantResults,
     /// Whether no other level that takes part is both cheaper and faster.
@@ -306,10 +313,10 @@ impl<'a> Race<'a> {
             |state: &LevelState| matches!(state, LevelState::Chosen | LevelState::Beaten);
         let results: Vec<VariantResults> =
             self.runs.iter().map(|run| run.results().variants.remove(0)).collect();
-        let point =
-            |at: usize| (results[at].cost_usd.estimate.mean, results[at].makespan_s.estimate.mean);
+        let points: Vec<(f64, f64)> =
+            (0..results.len()).map(|at| self.point(at, chosen.unwrap_or(at))).collect();
         let dominates = |a: usize, b: usize| {
-            let ((cost, span), (other_cost, other_span)) = (point(a), point(b));
+            let ((cost, span), (other_cost, other_span)) = (points[a], points[b]);
             cost <= other_cost && span <= other_span && (cost < other_cost || span < other_span)
         };
         let rivals: Vec<usize> =
@@ -323,6 +330,9 @@ impl<'a> Race<'a> {
             state: self.states[at],
             replications: counts[at],
             objective: estimate(&self.observations(at), self.runs[at].is_random()),
+            above_choice: chosen.map(|chosen| self.difference(at, chosen)),
+            cost_usd: points[at].0,
+            makespan_s: points[at].1,
             results,
             is_on_frontier: frontier[at],
         });
@@ -339,16 +349,30 @@ impl<'a> Race<'a> {
 
     /// The level whose paired difference to the selected one is the smallest.
     fn runner_up(&self, chosen: usize, rivals: &[usize]) -> Option<(usize, Estimate)> {
-        let best = self.observations(chosen);
-        let difference = |level: &usize| {
-            let other = self.observations(*level);
-            let pairs: Vec<f64> = other.iter().zip(&best).map(|(a, b)| a - b).collect();
-            let is_random = self.runs[*level].is_random() || self.runs[chosen].is_random();
-            (*level, estimate(&pairs, is_random))
-        };
-        let others = rivals.iter().filter(|level| **level != chosen).map(difference);
-        others.min_by(|(_, a), (_, b)| a.mean.total_cmp(&b.mean))
+        let others = rivals.iter().filter(|level| **level != chosen);
+        let differences = others.map(|level| (*level, self.difference(*level, chosen)));
+        differences.min_by(|(_, a), (_, b)| a.mean.total_cmp(&b.mean))
     }
+
+    /// The objective of a level minus that of another, replication by replication.
+    fn difference(&self, level: usize, other: usize) -> Estimate {
+        let pairs = differences(&self.observations(level), &self.observations(other));
+        let is_random = self.runs[level].is_random() || self.runs[other].is_random();
+        estimate(&pairs, is_random)
+    }
+
+    /// Mean cost and makespan of a level, by way of another that has more replications.
+    fn point(&self, level: usize, other: usize) -> (f64, f64) {
+        let by_way = |series: usize| {
+            let (own, others) = (self.series(level, series), self.series(other, series));
+            mean(others) + mean(&differences(own, others))
+        };
+        (by_way(0), by_way(1))
+    }
+}
+
+fn differences(own: &[f64], others: &[f64]) -> Vec<f64> {
+    own.iter().zip(others).map(|(a, b)| a - b).collect()
 }
 
 fn mean(values: &[f64]) -> f64 {

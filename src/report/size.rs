@@ -56,15 +56,18 @@ impl SizeReport {
             vec![
                 plain(&level.level),
                 state(level).to_owned(),
-                usd_interval(level.objective.mean, level.objective.half_width),
-                usd(level.results.cost_usd.estimate.mean),
-                duration(level.results.makespan_s.estimate.mean),
+                level.above_choice.map_or(String::new(), |above| match level.state {
+                    LevelState::Chosen => String::new(),
+                    _ => usd_interval(above.mean, above.half_width),
+                }),
+                usd(level.cost_usd),
+                duration(level.makespan_s),
                 if level.is_on_frontier { "yes" } else { "" }.to_owned(),
                 count(level.replications as f64),
             ]
         };
         blocks.push(table(
-            &[&self.key, "", "objective", "cost", "makespan", "frontier", "replications"],
+            &[&self.key, "", "above the choice", "cost", "makespan", "frontier", "replications"],
             results.levels.iter().map(row).collect(),
         ));
         let effort = format!(
@@ -163,6 +166,7 @@ impl SizeReport {
                 "state": state(level),
                 "replications": level.replications,
                 "objective_usd": json::estimate(&level.objective),
+                "above_choice_usd": level.above_choice.as_ref().map(json::estimate),
                 "cost_usd": json::summary(&level.results.cost_usd),
                 "makespan_s": json::summary(&level.results.makespan_s),
                 "cost_by_cause_usd": json::breakdown(&level.results.cost_by_cause_usd),
@@ -209,8 +213,8 @@ impl SizeReport {
                 state(level).to_owned(),
                 level.objective.mean.to_string(),
                 level.objective.half_width.map_or(String::new(), |half| half.to_string()),
-                level.results.cost_usd.estimate.mean.to_string(),
-                level.results.makespan_s.estimate.mean.to_string(),
+                level.cost_usd.to_string(),
+                level.makespan_s.to_string(),
                 level.is_on_frontier.to_string(),
                 level.replications.to_string(),
             ];
