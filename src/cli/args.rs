@@ -321,7 +321,7 @@ pub(super) struct SizeOptions {
     )]
     pub(super) indifference: (String, Indifference),
     /// Largest share of tasks or runs that a level may leave undone, from 0 to 1
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share_or_none)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.05, value_parser = share_or_none)]
     pub(super) max_dropped: f64,
 }
 

@@ -82,7 +82,8 @@ impl SizeReport {
     fn sentences(&self) -> Vec<String> {
         let results = &self.results;
         let Some(chosen) = results.chosen else {
-            return vec![format!("No level of {} does what is asked of it.", self.key)];
+            let none = format!("No level of {} does what is asked of it.", self.key);
+            return [Some(none), self.dropping()].into_iter().flatten().collect();
         };
         let level = |at: usize| plain(&results.levels[at].level);
         let mut sentences = vec![format!(
@@ -100,20 +101,22 @@ impl SizeReport {
             ));
         }
         sentences.push(self.promise());
-        let dropping: Vec<String> = results
-            .levels
-            .iter()
-            .filter(|level| level.state == LevelState::Drops)
-            .map(|level| plain(&level.level))
-            .collect();
-        if !dropping.is_empty() {
-            sentences.push(format!(
-                "These leave tasks or runs undone and take no part: {}. `--max-dropped` allows it.",
-                dropping.join(", ")
-            ));
-        }
+        sentences.extend(self.dropping());
         sentences.extend(self.why());
         sentences
+    }
+
+    /// Which levels take no part because of what they leave undone.
+    fn dropping(&self) -> Option<String> {
+        let is_dropping = |level: &&LevelResult| level.state == LevelState::Drops;
+        let levels = self.results.levels.iter().filter(is_dropping);
+        let names: Vec<String> = levels.map(|level| plain(&level.level)).collect();
+        (!names.is_empty()).then(|| {
+            format!(
+                "These leave tasks or runs undone and take no part: {}. `--max-dropped` allows it.",
+                names.join(", ")
+            )
+        })
     }
 
     fn promise(&self) -> String {
