@@ -13,7 +13,7 @@ use forkcast::workload::{Distribution, Sampler};
 const THIRTEEN: &str = include_str!("../scenarios/thirteen-children.toml");
 
 fn system(text: &str) -> System {
-    let input = LoadInput { name: "bench", text, sets: &[] };
+    let input = LoadInput { name: "bench", text, sets: &[], levels: &[] };
     let loaded = load(&input, &mut |name| Err(format!("{name} is not read here")));
     System::new(loaded.expect("a shipped scenario loads").base.plan, 1)
 }

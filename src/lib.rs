@@ -30,7 +30,7 @@
 //! [fork]
 //! tail_tokens = 500
 //! "#;
-//! let input = LoadInput { name: "fork.toml", text, sets: &[] };
+//! let input = LoadInput { name: "fork.toml", text, sets: &[], levels: &[] };
 //! let loaded = load(&input, &mut |name| Err(format!("there is no {name}")))?;
 //! let variants = [("fork".to_owned(), loaded.base.plan)];
 //! let results = experiment::run(&variants, 1, StopRule::default(), &|_| {}).results();

@@ -123,6 +123,13 @@ pub(super) struct EffortOptions {
     /// Stop when the half-width of the mean cost is this share of it, or at 10,000 [default: 1%]
     #[arg(long, value_name = "SHARE", value_parser = share, help_heading = "Run")]
     pub(super) precision: Option<f64>,
+    #[command(flatten)]
+    pub(super) execution: ExecutionOptions,
+}
+
+/// On which random numbers and threads.
+#[derive(Debug, clap::Args)]
+pub(super) struct ExecutionOptions {
     /// Seed of all random numbers
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Run")]
     pub(super) seed: u64,
@@ -245,17 +252,8 @@ pub(super) struct DecideOptions {
         help_heading = "Run"
     )]
     pub(super) replications: Option<u64>,
-    /// Seed of all random numbers
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Run")]
-    pub(super) seed: u64,
-    /// Threads; the results do not depend on it [default: all cores]
-    #[arg(
-        long,
-        value_name = "N",
-        value_parser = clap::value_parser!(u16).range(1..=1_024),
-        help_heading = "Run"
-    )]
-    pub(super) threads: Option<u16>,
+    #[command(flatten)]
+    pub(super) execution: ExecutionOptions,
     #[command(flatten)]
     pub(super) output: OutputOptions,
     /// No progress on stderr

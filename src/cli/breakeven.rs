@@ -35,7 +35,7 @@ pub(super) fn run(options: &BreakevenOptions) -> Result<(), Failure> {
         unit: range.unit,
         range: [range.low, range.high],
         between: variants.map(|variant| loaded.variants[variant].name.clone()),
-        seed: common.seed,
+        seed: common.execution.seed,
         over: over.map(|over| over.key),
         rows,
     };
@@ -81,7 +81,7 @@ impl Problem<'_> {
             high: self.range.high,
             step: self.range.step,
             resolution: self.resolution(),
-            seed: options.decide.seed,
+            seed: options.decide.execution.seed,
             stop: match options.decide.replications {
                 Some(count) => StopRule::Count(count),
                 None => StopRule::precision(options.precision.unwrap_or(0.01)),

@@ -28,11 +28,10 @@ impl<'a> Subject<'a> {
         Ok(Subject { options, name: path.display().to_string(), text })
     }
 
-    /// Loads it with settings over its own and those of the command line.
-    pub(super) fn load(&self, more: &[(String, String)]) -> Result<Loaded, Failure> {
-        let mut sets = self.options.scenario.set.sets.clone();
-        sets.extend(more.iter().cloned());
-        let input = LoadInput { name: &self.name, text: &self.text, sets: &sets };
+    /// Loads it with levels of `--vary` over its own settings and those of the command line.
+    pub(super) fn load(&self, levels: &[(String, String)]) -> Result<Loaded, Failure> {
+        let sets = &self.options.scenario.set.sets;
+        let input = LoadInput { name: &self.name, text: &self.text, sets, levels };
         let read = &mut files::reader_beside(&self.options.scenario.scenario);
         load(&input, read).map_err(|problems| Failure::problems(&problems))
     }
@@ -51,7 +50,7 @@ impl<'a> Subject<'a> {
         if let Some(count) = self.options.replications {
             let _ = write!(reproduce, " --replications {count}");
         }
-        let _ = write!(reproduce, " --seed {}", self.options.seed);
+        let _ = write!(reproduce, " --seed {}", self.options.execution.seed);
         Header {
             program: format!("forkcast {}", env!("CARGO_PKG_VERSION")),
             title: (!title.is_empty()).then(|| title.clone()),
@@ -70,7 +69,7 @@ impl DecideOptions {
         &self,
         work: impl FnOnce() -> Result<T, Failure> + Send,
     ) -> Result<T, Failure> {
-        let threads = self.threads.map_or(0, usize::from);
+        let threads = self.execution.threads.map_or(0, usize::from);
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .build()

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use forkcast::scenario::Problems;
 
-use super::terminal;
+use super::{files, terminal};
 
 /// Done.
 pub(super) const DONE: u8 = 0;
@@ -61,12 +61,28 @@ impl Failure {
 
     /// The failure to do something with a file.
     pub(super) fn file(action: &str, path: &Path, error: &io::Error) -> Failure {
-        Failure::message(format!("cannot {action} `{}`: {error}", path.display()))
+        Failure::message(format!("cannot {action} `{}`: {}", path.display(), files::reason(error)))
     }
 
     /// Problems of a scenario or price book.
     pub(super) fn problems(problems: &Problems) -> Failure {
         Failure::Input(problems.render(terminal::stderr_has_color()))
+    }
+
+    /// Puts the failures of several inputs together, each text once.
+    ///
+    /// # Errors
+    /// When there is a failure.
+    pub(super) fn of_all(failures: Vec<Failure>) -> Result<(), Failure> {
+        let mut texts: Vec<String> = Vec::new();
+        for failure in failures {
+            match failure {
+                Failure::Input(text) if texts.contains(&text) => {}
+                Failure::Input(text) => texts.push(text),
+                other => return Err(other),
+            }
+        }
+        if texts.is_empty() { Ok(()) } else { Err(Failure::Input(texts.join("\n\n"))) }
     }
 
     /// A failure with one line of message and what to try.

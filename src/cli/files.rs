@@ -37,7 +37,8 @@ fn read_text(path: &Path) -> Result<String, String> {
     Ok(text)
 }
 
-fn reason(error: &io::Error) -> String {
+/// Says why a file cannot be read or written.
+pub(super) fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "no such file".to_owned(),
         io::ErrorKind::PermissionDenied => "permission denied".to_owned(),

@@ -16,7 +16,7 @@ pub(super) struct Opened {
 pub(super) fn open(options: &ScenarioOptions) -> Result<Opened, Failure> {
     let text = files::read_settings(&options.scenario)?;
     let name = options.scenario.display().to_string();
-    let input = LoadInput { name: &name, text: &text, sets: &options.set.sets };
+    let input = LoadInput { name: &name, text: &text, sets: &options.set.sets, levels: &[] };
     let loaded = load(&input, &mut files::reader_beside(&options.scenario))
         .map_err(|problems| Failure::problems(&problems))?;
     Ok(Opened { text, loaded })

@@ -26,7 +26,7 @@ pub(super) fn run(options: &SensitivityOptions) -> Result<(), Failure> {
             Some(pair) => pair.map(|one| loaded.variants[one].plan.clone()).to_vec(),
         }
     };
-    let (mut changes, mut skipped) = (Vec::new(), Vec::new());
+    let (mut changes, mut skipped, mut failures) = (Vec::new(), Vec::new(), Vec::new());
     for (key, low, high) in wanted(options, &subject.text)? {
         let at = |value: &str| subject.load(&[(key.clone(), value.to_owned())]);
         match (at(&low), at(&high)) {
@@ -34,14 +34,15 @@ pub(super) fn run(options: &SensitivityOptions) -> Result<(), Failure> {
                 let (low_plans, high_plans) = (plans(&at_low), plans(&at_high));
                 changes.push(Change { key, low, high, low_plans, high_plans });
             }
-            (Err(failure), _) | (_, Err(failure)) if !options.vary.is_empty() => {
-                return Err(failure);
+            _ if options.vary.is_empty() => skipped.push(key),
+            (at_low, at_high) => {
+                failures.extend([at_low.err(), at_high.err()].into_iter().flatten());
             }
-            _ => skipped.push(key),
         }
     }
+    Failure::of_all(failures)?;
     let bar = terminal::progress(common.quiet, "replications");
-    let design = (common.seed, common.replications.unwrap_or(COUNT));
+    let design = (common.execution.seed, common.replications.unwrap_or(COUNT));
     let results = common.on_threads(|| {
         Ok(sensitivity(&plans(&loaded), &changes, design, &|progress| {
             bar.set_length(progress.planned);
@@ -51,7 +52,7 @@ pub(super) fn run(options: &SensitivityOptions) -> Result<(), Failure> {
     bar.finish_and_clear();
     let name = |variant: usize| loaded.variants[variant].name.clone();
     let between = variants.map(|pair| pair.map(name));
-    let report = SensitivityReport { between, skipped, seed: common.seed, results };
+    let report = SensitivityReport { between, skipped, seed: common.execution.seed, results };
     let header = subject.header("sensitivity", &arguments(options), &loaded);
     let text = render(&header, &report, common.output.format());
     files::write_out(common.output.out.as_deref(), &text)

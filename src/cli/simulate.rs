@@ -24,7 +24,7 @@ pub(super) fn run(options: &RunOptions) -> Result<(), Failure> {
     files::refuse_same(&paths)?;
     let opened = scenarios::open(&options.simulate.scenario)?;
     if let Some(path) = &options.trace {
-        write_trace(path, &opened.loaded.base, options.simulate.effort.seed)?;
+        write_trace(path, &opened.loaded.base, options.simulate.effort.execution.seed)?;
     }
     let base = vec![opened.loaded.base.clone()];
     let command = Command { name: "run", view: View::Run };
@@ -151,7 +151,7 @@ fn simulate(options: &SimulateOptions, variants: &[LoadedVariant]) -> Result<Res
     let bar = terminal::progress(options.quiet, "replications");
     let pool = pool(&options.effort)?;
     let experiment = pool.install(|| {
-        experiment(&plans, options.effort.seed, stop, &|progress: Progress| {
+        experiment(&plans, options.effort.execution.seed, stop, &|progress: Progress| {
             bar.set_length(progress.planned);
             bar.set_position(progress.done);
         })
@@ -171,7 +171,7 @@ pub(super) fn stop_rule(effort: &EffortOptions) -> StopRule {
 /// Starts the threads.
 pub(super) fn pool(effort: &EffortOptions) -> Result<ThreadPool, Failure> {
     rayon::ThreadPoolBuilder::new()
-        .num_threads(effort.threads.map_or(0, usize::from))
+        .num_threads(effort.execution.threads.map_or(0, usize::from))
         .build()
         .map_err(|error| Failure::message(format!("cannot start threads: {error}")))
 }

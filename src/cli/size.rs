@@ -21,16 +21,21 @@ pub(super) fn run(options: &SizeOptions) -> Result<(), Failure> {
     let Factor { key, levels } = factor(&options.vary)?;
     let load = |level: &Level| subject.load(&[(key.clone(), level.value.clone())]);
     let mut plans: Vec<(String, Plan)> = Vec::new();
+    let mut failures = Vec::new();
     for level in &levels {
-        plans.push((level.label.clone(), load(level)?.base.plan));
+        match load(level) {
+            Ok(loaded) => plans.push((level.label.clone(), loaded.base.plan)),
+            Err(failure) => failures.push(failure),
+        }
     }
+    Failure::of_all(failures)?;
     let design = SizeDesign {
         objective: options.objective.1,
         probability: options.probability,
         indifference: options.indifference.1,
         dropped_max: options.max_dropped,
         count_max: common.replications.unwrap_or(COUNT_MAX),
-        seed: common.seed,
+        seed: common.execution.seed,
     };
     let bar = terminal::progress(common.quiet, "replications");
     let results = common.on_threads(|| {

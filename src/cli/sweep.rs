@@ -157,7 +157,8 @@ impl<'a> Sweep<'a> {
         let path = &options.scenario.scenario;
         let text = files::read_settings(path)?;
         let name = path.display().to_string();
-        let input = LoadInput { name: &name, text: &text, sets: &options.scenario.set.sets };
+        let input =
+            LoadInput { name: &name, text: &text, sets: &options.scenario.set.sets, levels: &[] };
         let files = FilesRead::default();
         let mut study = Study::open(&input, &mut |name| files.read(options, name))
             .map_err(|problems| Failure::problems(&problems))?;
@@ -253,7 +254,7 @@ impl<'a> Sweep<'a> {
             .map_err(|problems| Failure::problems(&problems))?;
         let plans: Vec<(String, Plan)> =
             variants.into_iter().map(|variant| (variant.name, variant.plan)).collect();
-        let experiment = experiment(&plans, self.options.effort.seed, self.stop, &|_| {});
+        let experiment = experiment(&plans, self.options.effort.execution.seed, self.stop, &|_| {});
         let results = experiment.results();
         let factors = self.labels(point);
         let row = |variant| {
@@ -298,7 +299,7 @@ impl<'a> Sweep<'a> {
             "scenario_sha256": hash(&self.text),
             "inputs": self.inputs(),
             "set": sets.map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>(),
-            "seed": self.options.effort.seed,
+            "seed": self.options.effort.execution.seed,
             "stop": stop,
             "factors": self.factors.iter().map(factor).collect::<Vec<_>>(),
             "design": if self.options.lhs.is_some() { "latin_hypercube" } else { "grid" },
@@ -347,7 +348,7 @@ impl<'a> Sweep<'a> {
             StopRule::Count(count) => write!(text, " --replications {count}"),
             StopRule::Precision { relative, .. } => write!(text, " --precision {relative}"),
         };
-        let _ = write!(text, " --seed {}", effort.seed);
+        let _ = write!(text, " --seed {}", effort.execution.seed);
         text + if *raw { " --raw -o DIR" } else { "" }
     }
 }
@@ -364,7 +365,7 @@ impl FilesRead {
 fn design(options: &SweepOptions, factors: &[Factor]) -> Result<Points, Failure> {
     let levels: Vec<usize> = factors.iter().map(|factor| factor.levels.len()).collect();
     if let Some(count) = options.lhs {
-        return Ok(Points::latin_hypercube(&levels, count as usize, options.effort.seed));
+        return Ok(Points::latin_hypercube(&levels, count as usize, options.effort.execution.seed));
     }
     let count = levels.iter().fold(1_u128, |count, levels| count.saturating_mul(*levels as u128));
     if count > POINTS_MAX as u128 {

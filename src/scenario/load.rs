@@ -28,6 +28,8 @@ pub struct LoadInput<'a> {
     pub text: &'a str,
     /// `--set KEY=VALUE` options, in order.
     pub sets: &'a [(String, String)],
+    /// Levels of `--vary` options, which stand over all of these.
+    pub levels: &'a [(String, String)],
 }
 
 /// A variant made ready to run.
@@ -191,11 +193,13 @@ impl<'a> Loader<'a> {
         let mut base = Layered { settings: Layers::new(is_settings), prices: Vec::new() };
         base.merge(Arc::unwrap_or_clone(self.parse(input.name, input.text)?));
         let variants = base.settings.remove("variant");
-        let (for_variants, sets): (Vec<_>, Vec<_>) =
-            input.sets.iter().partition(|(key, _)| is_below("variant", key));
-        for (key, value) in sets {
-            let entry = entry(value, Origin::Override { text: format!("{key}={value}") });
-            self.problems.extend(base.set_entry(key, entry).err());
+        let text = |(key, value): &(String, String)| format!("{key}={value}");
+        let sets = input.sets.iter().map(|set| (set, Origin::Override { text: text(set) }));
+        let levels = input.levels.iter().map(|level| (level, Origin::Level { text: text(level) }));
+        let (for_variants, for_base): (Vec<_>, Vec<_>) =
+            sets.chain(levels).partition(|((key, _), _)| is_below("variant", key));
+        for ((key, value), origin) in for_base {
+            self.problems.extend(base.set_entry(key, entry(value, origin)).err());
         }
         let names = variants.as_ref().map(|node| self.variant_names(node)).unwrap_or_default();
         let mut changes = Vec::new();
@@ -206,8 +210,7 @@ impl<'a> Loader<'a> {
             let entries = entries.map(|(key, entry)| (key.to_owned(), entry.clone())).collect();
             changes.push(Change { name, entries });
         }
-        for (key, value) in for_variants {
-            let origin = Origin::Override { text: format!("{key}={value}") };
+        for ((key, value), origin) in for_variants {
             self.change_variant(&mut changes, key, entry(value, origin));
         }
         Some(Prepared { base, variants: changes })

@@ -9,7 +9,7 @@ use crate::support::program::{read, root};
 fn a_replication_allocates_nothing_in_steady_state() {
     for file in ["thirteen-children.toml", "fork-or-fresh.toml", "siblings-cold-start.toml"] {
         let text = read(root().join("scenarios").join(file));
-        let input = LoadInput { name: file, text: &text, sets: &[] };
+        let input = LoadInput { name: file, text: &text, sets: &[], levels: &[] };
         let loaded = load(&input, &mut |name| Err(format!("{name} is not read here")))
             .unwrap_or_else(|problems| panic!("{problems}"));
         for variant in loaded.variants {

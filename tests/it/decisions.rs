@@ -11,27 +11,12 @@ use forkcast::scenario::Problems;
 use forkcast::stats::Verdict;
 
 use crate::support::program::{expect, json};
-use crate::support::{scenario, try_load};
+use crate::support::{FORK_OR_FRESH, scenario, try_load};
 
-/// The scenario of validation 3.3, with both variants. Responses take next to no time, for the
+/// The scenario of validation 3.3 with both variants. Responses take next to no time, for the
 /// formulas know no parent that expires while it waits.
-const FORK_OR_FRESH: &str = r#"
-profile = "plain"
-[session]
-model = "claude-opus-5"
-context = "100k"
-[fanout]
-background = false
-[task]
-output = 500
-tool_result = 1500
-report = 500
-prompt = 500
-rediscovery = { tokens = "30k", iterations = 1 }
-[startup.fresh]
-system = "20k"
-[fork]
-tail_tokens = 500
+fn fork_or_fresh() -> String {
+    let more = r#"
 [latency]
 first_token = "1ms"
 speed = 1000000
@@ -41,6 +26,8 @@ set = { "fanout.agent" = "fork" }
 [[variant]]
 name = "fresh"
 "#;
+    FORK_OR_FRESH.to_owned() + more
+}
 
 #[expect(clippy::disallowed_methods, reason = "tests read how long they may take")]
 fn is_long() -> bool {
@@ -52,7 +39,7 @@ fn solve(key: &str, search: &RootSearch, sets: &[(&str, &str)]) -> BreakEven {
     let mut plans_at = |value: f64| {
         let text = format!("{value}");
         let all: Vec<(&str, &str)> = sets.iter().copied().chain([(key, text.as_str())]).collect();
-        let loaded = try_load(FORK_OR_FRESH, &all)?;
+        let loaded = try_load(&fork_or_fresh(), &all)?;
         Ok::<_, Problems>([0, 1].map(|variant| loaded.variants[variant].plan.clone()))
     };
     breakeven(search, &mut plans_at, &|_| ()).expect("every level loads")
@@ -152,7 +139,7 @@ fn true_root(sets: &[(&str, &str)]) -> f64 {
     let mean = |context: &str| {
         let all: Vec<(&str, &str)> =
             sets.iter().copied().chain([("session.context", context)]).collect();
-        let variants = scenario(FORK_OR_FRESH, &all).variants;
+        let variants = scenario(&fork_or_fresh(), &all).variants;
         let plans: Vec<_> = variants.into_iter().map(|one| (one.name, one.plan)).collect();
         let stop = StopRule::Count(100_000);
         let results = forkcast::experiment::run(&plans, 77, stop, &|_| ()).results();
@@ -272,7 +259,11 @@ fn levels_that_drop_tasks_or_take_too_long_take_no_part() {
 fn the_effect_of_the_context_is_what_a_fork_reads_of_it() {
     let plans = |context: &str| {
         let sets = [("task.iterations", "10"), ("session.context", context)];
-        scenario(FORK_OR_FRESH, &sets).variants.into_iter().map(|one| one.plan).collect::<Vec<_>>()
+        scenario(&fork_or_fresh(), &sets)
+            .variants
+            .into_iter()
+            .map(|one| one.plan)
+            .collect::<Vec<_>>()
     };
     let change = Change {
         key: "session.context".to_owned(),

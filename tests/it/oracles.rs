@@ -7,7 +7,7 @@
 use forkcast::ledger::Role;
 use forkcast::orchestration::System;
 
-use crate::support::{run, scenario};
+use crate::support::{FORK_OR_FRESH, run, scenario};
 
 fn usd(picodollars: i128) -> f64 {
     picodollars as f64 / 1e12
@@ -20,27 +20,6 @@ fn role_usd(system: &System, role: Role) -> f64 {
 fn assert_usd(got: f64, expected: f64, what: &str) {
     assert!((got - expected).abs() < 1e-9, "{what}: got {got}, expected {expected}");
 }
-
-/// The scenario of validation 3.3: P = 100k, a = b = 500, C = 20k, R = 30k, m = 1, o = 500,
-/// d = 1,500, report 500, at $5 / $25.
-const FORK_OR_FRESH: &str = r#"
-profile = "plain"
-[session]
-model = "claude-opus-5"
-context = "100k"
-[fanout]
-background = false
-[task]
-output = 500
-tool_result = 1500
-report = 500
-prompt = 500
-rediscovery = { tokens = "30k", iterations = 1 }
-[startup.fresh]
-system = "20k"
-[fork]
-tail_tokens = 500
-"#;
 
 #[test]
 fn forks_and_fresh_children_cost_what_the_closed_forms_say() {

@@ -10,6 +10,27 @@ use forkcast::orchestration::System;
 use forkcast::pricing::PriceBook;
 use forkcast::scenario::{DEFAULT_PRICES, LoadInput, Loaded, Problems, load, load_book};
 
+/// The scenario of validation 3.3: P = 100k, a = b = 500, C = 20k, R = 30k, m = 1, o = 500,
+/// d = 1,500, report 500, at $5 / $25.
+pub(crate) const FORK_OR_FRESH: &str = r#"
+profile = "plain"
+[session]
+model = "claude-opus-5"
+context = "100k"
+[fanout]
+background = false
+[task]
+output = 500
+tool_result = 1500
+report = 500
+prompt = 500
+rediscovery = { tokens = "30k", iterations = 1 }
+[startup.fresh]
+system = "20k"
+[fork]
+tail_tokens = 500
+"#;
+
 /// The price book of a scenario that names none.
 pub(crate) fn default_book() -> PriceBook {
     load_book(DEFAULT_PRICES, &mut |_| Err("no files in this test".to_owned()))
@@ -20,7 +41,7 @@ pub(crate) fn default_book() -> PriceBook {
 pub(crate) fn try_load(text: &str, sets: &[(&str, &str)]) -> Result<Loaded, Problems> {
     let sets: Vec<(String, String)> =
         sets.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    let input = LoadInput { name: "test.toml", text, sets: &sets };
+    let input = LoadInput { name: "test.toml", text, sets: &sets, levels: &[] };
     load(&input, &mut |_| Err("no files in this test".to_owned()))
 }
 
