@@ -192,7 +192,10 @@ fn rates_of_models<'a>(
     for (model, number) in tried {
         match book.rates_for(model, date, options.rates, &used) {
             Ok(found) => drop(rates.insert(model, found)),
-            Err(error) => problems.push(TraceProblem::new(number, error.to_string())),
+            Err(error) => problems.push(
+                TraceProblem::new(number, error.to_string())
+                    .with_help("another price book is chosen with `--prices`"),
+            ),
         }
     }
     rates
