@@ -59,13 +59,18 @@ impl Range {
             Some((high, step)) => (high, Some(step)),
             None => (rest, None),
         };
-        let ((low, low_unit), (high, high_unit)) = (quantity(low)?, quantity(high)?);
-        let step = step.map(quantity).transpose()?.map(|(step, _)| step);
-        let unit = if [low_unit, high_unit].contains(&Unit::Seconds) {
-            Unit::Seconds
-        } else {
-            Unit::Number
-        };
+        let parts: Vec<&str> = [low, high].into_iter().chain(step).collect();
+        let read = parts.iter().map(|part| quantity(part)).collect::<Result<Vec<_>, _>>()?;
+        let is_seconds = read.iter().any(|(_, unit)| *unit == Unit::Seconds);
+        let unit = if is_seconds { Unit::Seconds } else { Unit::Number };
+        // A bare number beside durations counts seconds; tokens and money do not.
+        let strange = read.iter().zip(&parts).find(|((_, other), part)| {
+            *other != unit && part.trim().replace('_', "").parse::<f64>().is_err()
+        });
+        if let Some((_, part)) = strange {
+            return Err(format!("`{}` is no duration, unlike the rest of the range", part.trim()));
+        }
+        let (low, high, step) = (read[0].0, read[1].0, read.get(2).map(|(step, _)| *step));
         if low >= high {
             return Err("the lower bound of a range comes first: 1..60".to_owned());
         }
@@ -122,11 +127,22 @@ mod tests {
         assert_eq!(texts("a=100k..300k:100k"), ["100000", "200000", "300000"]);
         assert_eq!(texts("a=4m..6m:1m"), ["240s", "300s", "360s"]);
         assert_eq!(texts("a=0..0.5:0.25"), ["0", "0.25", "0.5"]);
+        assert_eq!(texts("a=0..1m:30"), ["0s", "30s", "60s"]);
     }
 
     #[test]
     fn malformed_ranges_are_refused() {
-        for text in ["a", "=1..2", "a=2..1", "a=x..y", "a=1..2:0", "a=1..2:1e-9", "a=1,2", "a="] {
+        for text in [
+            "a",
+            "=1..2",
+            "a=2..1",
+            "a=x..y",
+            "a=1..2:0",
+            "a=1..2:1e-9",
+            "a=1,2",
+            "a=",
+            "a=1m..90k",
+        ] {
             assert!(KeyRange::parse(text).is_err(), "{text}");
         }
     }
