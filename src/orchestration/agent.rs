@@ -3,6 +3,7 @@
 use crate::cache::{BlockKind, Expected, LastPrompt, PrefixId};
 use crate::des::EntityStreams;
 use crate::orchestration::event::Event;
+use crate::orchestration::notes::NoteState;
 use crate::orchestration::outcome::AgentBill;
 use crate::orchestration::request::Outgoing;
 use crate::units::{SimTime, Tokens};
@@ -87,7 +88,7 @@ pub(super) struct Agent {
     /// Leading iterations in which a fresh agent finds out again what the parent knew.
     pub(super) rediscovery: u32,
     pub(super) rediscovery_tokens: u64,
-    pub(super) has_notes: bool,
+    pub(super) notes: NoteState,
     /// Requests besides turns and iterations, each with its own draws.
     pub(super) extras: u64,
     /// Requests since the last compaction, and compactions that followed each other at once.
@@ -131,7 +132,7 @@ impl Agent {
             iterations: 0,
             rediscovery: 0,
             rediscovery_tokens: 0,
-            has_notes: false,
+            notes: NoteState::default(),
             extras: 0,
             since_compaction: 0,
             compactions_in_row: 0,

@@ -329,15 +329,12 @@ impl System {
         };
         let stream = streams.purpose(time as u64);
         let time = self.plan.work.tool_time.sample_duration(stream, counter);
-        let notes = if slot == MAIN { &self.plan.main.notes } else { &self.plan.child.notes };
-        let note = if self.agents[slot].has_notes { notes.each } else { notes.first };
         let agent = &mut self.agents[slot];
-        agent.has_notes = true;
         agent.iteration += 1;
         let output = agent.output;
         agent.add(output, BlockKind::ToolUse);
         agent.add(result, BlockKind::ToolResult);
-        agent.add(note, BlockKind::System);
+        self.add_note(slot);
         self.start_tools(slot, now, time);
     }
 

@@ -4,7 +4,7 @@ use crate::cache::{BlockKind, Expected};
 use crate::ledger::Role;
 use crate::orchestration::agent::Activity;
 use crate::orchestration::outcome::Outcome;
-use crate::orchestration::system::System;
+use crate::orchestration::system::{MAIN, System};
 use crate::units::{SimTime, Tokens};
 
 /// Compactions that may follow each other at once before an agent stops (semantics K4).
@@ -92,13 +92,17 @@ impl System {
         let summary = self.plan.compaction.summary;
         let prompt = self.append(project, summary, BlockKind::UserText, false);
         let reread = self.plan.compaction.reread;
+        let startup = if slot == MAIN { &self.plan.main } else { &self.plan.child };
+        let relisting = startup.relisting;
         let agent = &mut self.agents[slot];
         agent.prompt = prompt;
         agent.last_output = prompt;
         agent.before_directive = None;
         agent.expected = Expected::Compaction;
         agent.since_compaction = 0;
+        agent.notes.compacted();
         agent.add(reread, BlockKind::UserText);
+        agent.add(relisting, BlockKind::System);
     }
 
     /// Counts the agent's own requests after its last compaction.

@@ -7,12 +7,13 @@
 //!
 //! Reading order: [`settings`](Session), [`Plan`], `event` (what happens, and in which order at
 //! one instant), `agent` (the state of one agent), `system` (the loop and the one match), then its
-//! parts: `request`, `provider`, `parent`, `children`, `compaction`.
+//! parts: `request`, `provider`, `parent`, `children`, `notes`, `compaction`.
 
 mod agent;
 mod children;
 mod compaction;
 mod event;
+mod notes;
 mod outcome;
 mod parent;
 mod plan;

@@ -126,14 +126,7 @@ impl System {
         for _ in 0..self.batch.refused {
             self.agents[MAIN].add(self.plan.wrapper.refusal, BlockKind::ToolResult);
         }
-        self.add_note();
-    }
-
-    fn add_note(&mut self) {
-        let notes = &self.plan.main.notes;
-        let note = if self.agents[MAIN].has_notes { notes.each } else { notes.first };
-        self.agents[MAIN].has_notes = true;
-        self.agents[MAIN].add(note, BlockKind::System);
+        self.add_note(MAIN);
     }
 
     fn start_turn(&mut self, turn: Turn, now: SimTime) {
@@ -183,6 +176,7 @@ impl System {
         debug_assert!(turn != Turn::Prompt, "the first prompt makes calls");
         let answer = self.agents[MAIN].output;
         self.agents[MAIN].add(answer, BlockKind::AssistantText);
+        self.agents[MAIN].notes.spoke();
         self.agents[MAIN].activity = Activity::Idle;
         self.go_on(now);
     }
@@ -237,6 +231,7 @@ impl System {
         }
         let report = self.agents[MAIN].output;
         self.agents[MAIN].add(report, BlockKind::AssistantText);
+        self.agents[MAIN].notes.spoke();
         self.begin_task(MAIN, next);
         self.schedule(MAIN, now, Event::RequestStart, EventClass::Start);
     }

@@ -316,6 +316,11 @@ fn child_startup(input: &PlanInput<'_>, ttl: RoleTtl) -> Startup {
     let has_own_tools = !matches!(input.fanout.agent, AgentKind::Fork | AgentKind::Inline);
     if has_own_tools && input.fanout.background {
         startup.tools = startup.tools.saturating_sub(startup.background_withholds);
+        startup.listing = startup.listing.saturating_sub(startup.background_withholds_listing);
+    }
+    if has_own_tools && input.limits.depth == Some(1) {
+        startup.tools = startup.tools.saturating_sub(startup.depth_withholds);
+        startup.notes.agents = Tokens::ZERO;
     }
     if has_own_tools && ttl.tail == Ttl::OneHour {
         startup.tools = startup.tools.saturating_sub(startup.one_hour_withholds);

@@ -50,7 +50,8 @@ struct NoteSizes {
 
 impl NoteSizes {
     fn new(notes: &Notes) -> NoteSizes {
-        NoteSizes { first: notes.first.get() as f64, each: notes.each.get() as f64 }
+        let first = notes.first + notes.agents;
+        NoteSizes { first: first.get() as f64, each: notes.each.get() as f64 }
     }
 
     /// Returns what the first note has more than a later one, as tokens written once, and as

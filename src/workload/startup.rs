@@ -36,8 +36,15 @@ pub struct Startup {
     pub listing: Tokens,
     /// System notes after tool results.
     pub notes: Notes,
+    /// Listings announced again right after a compaction, in tokens (C16).
+    pub relisting: Tokens,
     /// Tools that a child of this kind lacks in the background, in tokens (C22).
     pub background_withholds: Tokens,
+    /// What the listing of such a child lacks, in tokens.
+    pub background_withholds_listing: Tokens,
+    /// The tool that launches agents, which a child of this kind lacks at the depth limit, in
+    /// tokens (C22).
+    pub depth_withholds: Tokens,
     /// By how much the main session's tools shrink where it forks, in tokens (C22).
     pub fork_withholds: Tokens,
     /// By how much the tools shrink where entries live one hour, in tokens (C22).
@@ -50,6 +57,15 @@ pub struct Startup {
 pub struct Notes {
     /// After the first result, in tokens.
     pub first: Tokens,
+    /// Besides, after the first result: the listing of agents, to a child that may launch some, in
+    /// tokens (C6).
+    pub agents: Tokens,
     /// After each later result, in tokens.
     pub each: Tokens,
+    /// Besides, after the first result that follows a compaction, in tokens (C16).
+    pub after_compaction: Tokens,
+    /// Besides, after every `reminder_every` results without a text in between, in tokens (C20).
+    pub reminder: Tokens,
+    /// Results without a text after which the reminder comes; 0: it never does.
+    pub reminder_every: u32,
 }
