@@ -60,7 +60,7 @@ pub enum BreakpointError {
 }
 
 /// The most breakpoints a request may have (semantics E1).
-pub(crate) const BREAKPOINTS_MAX: usize = 4;
+pub const BREAKPOINTS_MAX: usize = 4;
 
 /// Checks the lifetimes of a request's breakpoints, in prompt order (semantics E1, E6).
 ///

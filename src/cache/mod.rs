@@ -14,7 +14,7 @@ mod policy;
 mod prefix;
 mod store;
 
-pub use breakpoint::{Breakpoint, BreakpointError, Ttl, check_breakpoints};
+pub use breakpoint::{BREAKPOINTS_MAX, Breakpoint, BreakpointError, Ttl, check_breakpoints};
 pub use cause::{Category, Cause, Segment};
 pub use policy::{
     BreakpointName, CachePolicy, ColdWrites, KeepAlive, RefreshShorter, RoleTtl, TtlClock,

@@ -160,6 +160,23 @@ impl PromptCache {
         (entry.expires > SimTime::BEGINNING).then_some(entry.readable_at)
     }
 
+    /// Returns when the entry at a prefix ends, if one is or was written.
+    pub fn expires_at(&self, prefix: PrefixId) -> Option<SimTime> {
+        let expires = self.entry(prefix).expires;
+        (expires > SimTime::BEGINNING).then_some(expires)
+    }
+
+    /// Returns whether the commit of a request will write the entry at one of its breakpoints.
+    pub fn will_write(
+        &self,
+        request: &CacheRequest<'_>,
+        accounting: &Accounting,
+        at: PrefixId,
+    ) -> bool {
+        self.is_writable(at, accounting.hit, request.minimum)
+            && !self.left_to_another(at, request.start)
+    }
+
     /// Returns what `request` reads, writes and processes at its start, and finds the causes.
     pub fn lookup(&mut self, request: &CacheRequest<'_>) -> Accounting {
         debug_assert!(request.breakpoints.len() <= BREAKPOINTS_MAX, "at most four breakpoints");
@@ -203,8 +220,7 @@ impl PromptCache {
             self.refresh_shorter(request, hit, clock);
         }
         for breakpoint in request.breakpoints {
-            let writable = self.is_writable(breakpoint.at, accounting.hit, request.minimum);
-            if writable && !self.left_to_another(breakpoint.at, request.start) {
+            if self.will_write(request, accounting, breakpoint.at) {
                 self.write(*breakpoint, request.start, first_token, clock);
             }
         }

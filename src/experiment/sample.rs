@@ -2,7 +2,7 @@
 
 use crate::cache::CachePolicy;
 use crate::orchestration::{
-    Fanout, Fork, Limits, Machine, Plan, PlanInput, Provider, Session, Wrappers,
+    Fanout, Fork, Limits, Machine, Plan, PlanInput, Provider, Session, Texts, Wrappers,
 };
 use crate::pricing::{PriceBook, RateOptions};
 use crate::units::Date;
@@ -37,6 +37,7 @@ pub(crate) fn plan(agent: &str, task: &str) -> Plan {
         fanout: &fanout,
         wrappers: &Wrappers::default(),
         fork: &Fork::default(),
+        texts: &Texts::default(),
         limits: &Limits::default(),
         provider: &Provider::default(),
         machine: &Machine::default(),

@@ -114,8 +114,7 @@ impl Bill {
         self.causes[Cause::Read as usize] += charge.cache_read;
         self.causes[Cause::Output as usize] += charge.output;
         for segment in booking.segments {
-            let price = category_price(prices, segment.category);
-            self.causes[segment.cause as usize] += price * Tokens::new(segment.tokens);
+            self.causes[segment.cause as usize] += segment_cost(prices, segment);
         }
         self.tokens += usage;
         self.book_bounds(booking, prices, prompt, charge.output);
@@ -138,6 +137,11 @@ impl Bill {
         self.misses += u64::from(booking.accounting.is_miss);
         self.expected_rebuilds += u64::from(booking.accounting.is_expected_rebuild);
     }
+}
+
+/// Returns what a run of processed tokens costs.
+pub(super) fn segment_cost(prices: &CategoryPrices, segment: &Segment) -> Money {
+    category_price(prices, segment.category) * Tokens::new(segment.tokens)
 }
 
 fn category_price(prices: &CategoryPrices, category: Category) -> PricePerToken {

@@ -1,7 +1,9 @@
 //! One row per request.
 
-use crate::cache::{Breakpoint, PrefixId, Split};
+use crate::cache::{Breakpoint, PrefixId, Segment, Split};
 use crate::ledger::Role;
+use crate::ledger::bill::segment_cost;
+use crate::pricing::{ModelRates, Usage};
 use crate::units::{Money, SimTime, Tokens};
 
 /// One request of a run: when, by whom, what it read and wrote, what it cost.
@@ -27,10 +29,36 @@ pub struct RequestRecord {
     pub breakpoints: Vec<Breakpoint>,
     /// The parts of its prompt.
     pub split: Split,
+    /// Causes of its processed tokens, in prompt order.
+    pub segments: Vec<Segment>,
+    /// Whether it is a miss in the client's sense (semantics A5).
+    pub is_miss: bool,
+    /// Whether it is a rebuild that the client brought about (semantics A5).
+    pub is_expected_rebuild: bool,
     /// Its output.
     pub output: Tokens,
     /// What it cost.
     pub cost: Money,
+}
+
+impl RequestRecord {
+    /// Returns its tokens by line item.
+    pub fn usage(&self) -> Usage {
+        Usage {
+            uncached: self.split.uncached,
+            cache_write_5m: self.split.write_5m,
+            cache_write_1h: self.split.write_1h,
+            cache_read: self.split.read,
+            output: self.output,
+        }
+    }
+
+    /// Returns what each of its segments costs at the prices of its model. What is read and output
+    /// comes on top.
+    pub fn segment_costs(&self, rates: &ModelRates) -> impl Iterator<Item = (&Segment, Money)> {
+        let prices = rates.tier(self.usage().prompt());
+        self.segments.iter().map(move |segment| (segment, segment_cost(prices, segment)))
+    }
 }
 
 /// One failed attempt: charged nothing (semantics A3).

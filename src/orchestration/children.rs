@@ -4,6 +4,8 @@ use crate::cache::{BlockKind, PrefixId};
 use crate::ledger::Role;
 use crate::orchestration::agent::{Activity, Base};
 use crate::orchestration::event::{Event, EventClass};
+use crate::orchestration::log::Happening;
+use crate::orchestration::outcome::Outcome;
 use crate::orchestration::request::Outgoing;
 use crate::orchestration::system::{MAIN, Purpose, System};
 use crate::orchestration::{AgentKind, Launch, Prewarm};
@@ -185,6 +187,8 @@ impl System {
         self.parent.running += 1;
         let slot = self.record.launches.started as usize;
         let task = self.batch.first_task + self.batch.started - 1;
+        let (kind, called) = (self.plan.kind, self.batch.start);
+        self.note(slot, now, Happening::LaunchStarted { task, kind, called, earliest });
         self.begin_task(slot, task);
         if self.plan.kind == AgentKind::Fork {
             self.make_fork(slot);
@@ -345,6 +349,7 @@ impl System {
         }
         self.agents[slot].activity = Activity::Idle;
         self.record.launches.completed += 1;
+        self.note(slot, now, Happening::AgentEnded { outcome: Outcome::Completed });
         self.child_ended(slot, now);
     }
 

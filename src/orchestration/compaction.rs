@@ -3,6 +3,7 @@
 use crate::cache::{BlockKind, Expected};
 use crate::ledger::Role;
 use crate::orchestration::agent::Activity;
+use crate::orchestration::log::Happening;
 use crate::orchestration::outcome::Outcome;
 use crate::orchestration::system::{MAIN, System};
 use crate::units::{SimTime, Tokens};
@@ -42,6 +43,8 @@ impl System {
             self.stop(slot, now, Outcome::Thrashing);
             return;
         }
+        self.note(slot, now, Happening::CompactionStarted { tokens: self.next_prompt(slot) });
+        let agent = &mut self.agents[slot];
         agent.activity = match agent.activity {
             Activity::Turn(turn) => Activity::Compact(turn),
             Activity::Iterate => Activity::CompactIteration,
@@ -87,7 +90,7 @@ impl System {
 
     /// Builds the prompt anew: system and project context, the summary, then what is added: the
     /// newest exchange and what is read again (semantics K3).
-    pub(super) fn rebuild_after_compaction(&mut self, slot: usize) {
+    pub(super) fn rebuild_after_compaction(&mut self, slot: usize, now: SimTime) {
         let project = self.agents[slot].base.project;
         let summary = self.plan.compaction.summary;
         let prompt = self.append(project, summary, BlockKind::UserText, false);
@@ -103,6 +106,7 @@ impl System {
         agent.notes.compacted();
         agent.add(reread, BlockKind::UserText);
         agent.add(relisting, BlockKind::System);
+        self.note(slot, now, Happening::Compacted { tokens: self.next_prompt(slot) });
     }
 
     /// Counts the agent's own requests after its last compaction.

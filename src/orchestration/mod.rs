@@ -7,21 +7,28 @@
 //!
 //! Reading order: [`settings`](Session), [`Plan`], `event` (what happens, and in which order at
 //! one instant), `agent` (the state of one agent), `system` (the loop and the one match), then its
-//! parts: `request`, `provider`, `parent`, `children`, `notes`, `compaction`.
+//! parts: `request`, `provider`, `parent`, `children`, `notes`, `compaction`; last [`EventLog`]
+//! (what is told of a replication) and `recorder` (how it is kept).
 
 mod agent;
 mod children;
 mod compaction;
 mod event;
+mod log;
 mod notes;
 mod outcome;
 mod parent;
 mod plan;
 mod provider;
+mod recorder;
 mod request;
 mod settings;
 mod system;
+mod texts;
 
+pub use log::{
+    Delivery, EventLog, Happening, LogEntry, RequestPurpose, Span, SpanActivity, WaitReason,
+};
 pub use outcome::{AgentBill, Launches, Outcome, RunRecord};
 pub use plan::{ModelPlan, Plan, PlanInput, default_ttl};
 pub use settings::{
@@ -29,3 +36,4 @@ pub use settings::{
     Prewarm, Provider, Queue, Session, Wrapper, Wrappers,
 };
 pub use system::System;
+pub use texts::{RefusalReason, Texts};

@@ -4,8 +4,10 @@ use crate::cache::BlockKind;
 use crate::ledger::Role;
 use crate::orchestration::agent::{Activity, Turn};
 use crate::orchestration::event::{Event, EventClass};
+use crate::orchestration::log::{Delivery, Happening, WaitReason};
+use crate::orchestration::outcome::Outcome;
 use crate::orchestration::system::{MAIN, Purpose, System};
-use crate::orchestration::{AgentKind, Notices, Queue};
+use crate::orchestration::{AgentKind, Notices, Queue, RefusalReason};
 use crate::units::{SimTime, Tokens};
 
 /// What the parent keeps track of.
@@ -16,7 +18,7 @@ pub(super) struct Parent {
     /// Children running.
     pub(super) running: u32,
     /// Reports that have come and are not yet in the prompt; the first `taken` are.
-    reports: Vec<Tokens>,
+    reports: Vec<Report>,
     taken: usize,
     /// Calls that the response in flight makes.
     calls: u32,
@@ -24,6 +26,13 @@ pub(super) struct Parent {
     turns: u64,
     /// Whether the parent cannot go on.
     pub(super) is_stopped: bool,
+}
+
+/// The report of a child that has ended.
+#[derive(Clone, Copy, Debug)]
+struct Report {
+    child: u32,
+    tokens: Tokens,
 }
 
 impl Parent {
@@ -85,8 +94,12 @@ impl System {
     /// Makes calls: they enter the parent, children start, receipts come back.
     fn delegate(&mut self, now: SimTime, calls: u32) {
         self.record.launches.attempted += calls;
+        let first = self.parent.called;
         self.parent.called += calls;
-        let refused = self.refuse(calls);
+        for task in first..first + calls {
+            self.note(MAIN, now, Happening::LaunchAttempted { task });
+        }
+        let refused = self.refuse(now, calls);
         let wrapper = self.plan.wrapper.clone();
         for _ in 0..calls {
             self.agents[MAIN].add(wrapper.call, BlockKind::ToolUse);
@@ -101,15 +114,21 @@ impl System {
             self.add_refusals_and_note();
             self.start_turn(Turn::Receipts, now);
         } else {
-            self.wait_until(MAIN, now, SimTime::NEVER);
+            self.wait_for_children(now);
         }
     }
 
-    /// Refuses calls above the product's limits; nothing queues for it (semantics D5).
-    fn refuse(&mut self, calls: u32) -> u32 {
-        let launches = &mut self.record.launches;
+    fn wait_for_children(&mut self, now: SimTime) {
+        self.note(MAIN, now, Happening::WaitStarted { reason: WaitReason::Children });
+        self.wait_until(MAIN, now, SimTime::NEVER);
+    }
+
+    /// Refuses calls above the product's limits, the last ones of the message; nothing queues for
+    /// it (semantics D5).
+    fn refuse(&mut self, now: SimTime, calls: u32) -> u32 {
         if !self.plan.may_delegate {
-            launches.refused_depth += calls;
+            self.record.launches.refused_depth += calls;
+            self.note_refusals(now, calls, RefusalReason::Depth);
             return calls;
         }
         if self.plan.concurrency >= self.plan.slots {
@@ -117,8 +136,16 @@ impl System {
         }
         let free = self.plan.concurrency.saturating_sub(self.parent.running);
         let refused = calls.saturating_sub(free);
-        launches.refused_concurrency += refused;
+        self.record.launches.refused_concurrency += refused;
+        self.note_refusals(now, refused, RefusalReason::Concurrency);
         refused
+    }
+
+    /// Notes that the last calls made were refused.
+    fn note_refusals(&mut self, now: SimTime, count: u32, reason: RefusalReason) {
+        for task in self.parent.called - count..self.parent.called {
+            self.note(MAIN, now, Happening::LaunchRefused { task, reason });
+        }
     }
 
     /// The error texts of refused calls, after what the other calls of the message brought.
@@ -135,7 +162,7 @@ impl System {
     }
 
     /// Lets pending completion notices enter the prompt (semantics D8).
-    pub(super) fn gather_notices(&mut self) {
+    pub(super) fn gather_notices(&mut self, now: SimTime) {
         let pending = self.parent.reports.len() - self.parent.taken;
         let count = match self.plan.notices {
             Notices::OneByOne => pending.min(1),
@@ -143,8 +170,10 @@ impl System {
         };
         self.agents[MAIN].add(self.plan.wrapper.notices_lead, BlockKind::UserText);
         for index in self.parent.taken..self.parent.taken + count {
-            let notice = self.plan.wrapper.notice + self.parent.reports[index];
-            self.agents[MAIN].add(notice, BlockKind::UserText);
+            let Report { child, tokens } = self.parent.reports[index];
+            let delivery = Delivery::Notice;
+            self.note(MAIN, now, Happening::ReportDelivered { child, delivery });
+            self.agents[MAIN].add(self.plan.wrapper.notice + tokens, BlockKind::UserText);
         }
         self.parent.taken += count;
     }
@@ -186,7 +215,7 @@ impl System {
         if self.parent.reports.len() > self.parent.taken {
             self.start_turn(Turn::Notices, now);
         } else if self.parent.running > 0 || self.batch.started < self.batch.calls {
-            self.wait_until(MAIN, now, SimTime::NEVER);
+            self.wait_for_children(now);
         }
     }
 
@@ -196,7 +225,8 @@ impl System {
         self.batch.ended += u32::from(slot >= self.batch.first_agent);
         self.launch_ready(now);
         if self.plan.background {
-            self.parent.reports.push(self.agents[slot].report);
+            let tokens = self.agents[slot].report;
+            self.parent.reports.push(Report { child: slot as u32, tokens });
             self.wake(now);
         } else if self.batch.ended == self.batch.calls {
             self.take_results(now);
@@ -215,6 +245,8 @@ impl System {
         for slot in first..first + self.batch.calls as usize {
             let result = self.plan.wrapper.result + self.agents[slot].report;
             self.agents[MAIN].add(result, BlockKind::ToolResult);
+            let (child, delivery) = (slot as u32, Delivery::Result);
+            self.note(MAIN, now, Happening::ReportDelivered { child, delivery });
         }
         self.add_refusals_and_note();
         if !self.parent.is_stopped {
@@ -227,6 +259,7 @@ impl System {
         let next = self.agents[MAIN].task + 1;
         if next == self.plan.tasks {
             self.agents[MAIN].activity = Activity::Idle;
+            self.note(MAIN, now, Happening::AgentEnded { outcome: Outcome::Completed });
             return;
         }
         let report = self.agents[MAIN].output;

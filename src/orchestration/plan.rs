@@ -3,7 +3,7 @@
 use crate::cache::{BreakpointName, CachePolicy, KeepAlive, RoleTtl, Ttl, TtlPolicy};
 use crate::orchestration::{
     AgentKind, Billing, Fanout, Fork, ForkTail, Launch, Limits, Machine, Notices, Provider, Queue,
-    Session, Wrapper, Wrappers,
+    Session, Texts, Wrapper, Wrappers,
 };
 use crate::pricing::ModelRates;
 use crate::units::{SimDuration, Tokens};
@@ -25,6 +25,8 @@ pub struct PlanInput<'a> {
     pub fork: &'a Fork,
     /// The product's limits.
     pub limits: &'a Limits,
+    /// The client's own words.
+    pub texts: &'a Texts,
     /// The provider's limits.
     pub provider: &'a Provider,
     /// Where tools run.
@@ -81,6 +83,7 @@ pub struct Plan {
     pub(super) main: Startup,
     pub(super) child: Startup,
     pub(super) session: Session,
+    texts: Texts,
     pub(super) provider: Provider,
     /// Whether the provider can refuse a request.
     pub(super) is_limited: bool,
@@ -160,6 +163,7 @@ impl Plan {
             main: main_startup(input, ttl.main),
             child: child_startup(input, ttl.subagent),
             session: input.session.clone(),
+            texts: input.texts.clone(),
             provider: input.provider.clone(),
             is_limited: can_refuse(input.provider),
             machine: input.machine.clone(),
@@ -220,6 +224,11 @@ impl Plan {
     /// Returns the main session's model, then the children's.
     pub fn models(&self) -> &[ModelPlan; 2] {
         &self.models
+    }
+
+    /// Returns the client's own words, for event logs.
+    pub fn texts(&self) -> &Texts {
+        &self.texts
     }
 
     /// Returns the lifetimes of entries by role.

@@ -2,6 +2,7 @@
 
 use crate::des::{Discipline, TokenBucket, WorkStation};
 use crate::orchestration::event::{Event, EventClass};
+use crate::orchestration::log::Happening;
 use crate::orchestration::outcome::Outcome;
 use crate::orchestration::request::Outgoing;
 use crate::orchestration::settings::{Contention, Machine, Provider};
@@ -114,7 +115,6 @@ impl System {
 
     fn fail_attempt(&mut self, slot: usize, now: SimTime, (status, wait): (u16, SimDuration)) {
         self.first_start = self.first_start.min(now);
-        self.log_attempt(slot, now, status);
         let agent = &mut self.agents[slot];
         agent.failures += 1;
         if status == OVERLOADED {
@@ -122,8 +122,10 @@ impl System {
         } else {
             self.record.rate_limited += 1;
         }
-        if self.plan.provider.tries.is_some_and(|tries| agent.failures >= tries) {
-            agent.failures = 0;
+        let gives_up = self.plan.provider.tries.is_some_and(|tries| agent.failures >= tries);
+        self.note_attempt(slot, now, status, (!gives_up).then(|| now + wait));
+        if gives_up {
+            self.agents[slot].failures = 0;
             self.stop(slot, now, Outcome::RateLimited);
             return;
         }
@@ -146,7 +148,9 @@ impl System {
 
     /// Starts the tool work of an agent; on a machine of few cores it contends with others'.
     pub(super) fn start_tools(&mut self, slot: usize, now: SimTime, work: SimDuration) {
+        self.note(slot, now, Happening::ToolsStarted { work });
         let Some(station) = &mut self.station else {
+            self.note(slot, now + work, Happening::ToolsEnded { late: SimDuration::ZERO });
             self.wait_until(slot, now, now + work);
             return;
         };
@@ -159,7 +163,9 @@ impl System {
     /// The next tool work at the machine has ended.
     pub(super) fn on_station(&mut self, now: SimTime) {
         while let Some(slot) = self.station.as_mut().and_then(|station| station.depart(now)) {
-            self.record.wait += now.since(self.agents[slot].tools_due);
+            let late = now.since(self.agents[slot].tools_due);
+            self.record.wait += late;
+            self.note(slot, now, Happening::ToolsEnded { late });
             self.schedule(slot, now, Event::RequestStart, EventClass::Start);
         }
         self.schedule_station();

@@ -2,12 +2,13 @@
 
 use crate::cache::{
     Accounting, BlockKind, Breakpoint, BreakpointName, CacheRequest, Expected, LastPrompt,
-    PrefixId, RoleTtl, Split, Ttl,
+    PrefixId, RoleTtl, Ttl,
 };
-use crate::ledger::{AttemptRecord, Booking, RequestRecord, Role};
+use crate::ledger::{Booking, Role};
 use crate::orchestration::agent::{Activity, Base};
 use crate::orchestration::event::{Event, EventClass};
 use crate::orchestration::plan::FirstTokenPlan;
+use crate::orchestration::recorder::Sent;
 use crate::orchestration::system::{MAIN, Purpose, System};
 use crate::units::{Money, SimDuration, SimTime, Tokens};
 
@@ -38,10 +39,10 @@ pub(super) struct Outgoing {
 
 /// When a request starts, and when its response begins and ends.
 #[derive(Clone, Copy, Debug)]
-struct Times {
-    start: SimTime,
-    first_token: SimTime,
-    end: SimTime,
+pub(super) struct Times {
+    pub(super) start: SimTime,
+    pub(super) first_token: SimTime,
+    pub(super) end: SimTime,
 }
 
 impl Outgoing {
@@ -91,6 +92,7 @@ impl System {
         let context = self.cache.tree().tokens(out.prompt);
         let first_token = now + self.first_token(&accounting, context, out.draw);
         let end = first_token + self.plan.speed.time(out.output);
+        let writes = self.writes(&request, &accounting);
         self.cache.commit(&request, &accounting, first_token, end);
         self.use_up(out.model, accounting.split.processed(), out.output, now);
         let cost = self.bill.book(&Booking {
@@ -105,8 +107,10 @@ impl System {
         self.note_request(slot, out, &accounting, now);
         self.agents[slot].bill.cost += cost;
         let times = Times { start: now, first_token, end };
-        self.log_request(slot, out, &marks, times);
-        self.complete_log(|record| (record.split, record.cost) = (accounting.split, cost));
+        let is_paid = false;
+        let sent =
+            Sent { request: &request, accounting: &accounting, writes, times, cost, is_paid };
+        self.record_request(slot, out, &sent);
         (first_token, end)
     }
 
@@ -140,12 +144,16 @@ impl System {
         let marks = self.marks(MAIN, &out);
         let request = self.cache_request(MAIN, now, &out, &marks);
         let accounting = self.cache.lookup(&request);
+        let writes = self.writes(&request, &accounting);
         self.cache.commit(&request, &accounting, now, now);
         let agent = &mut self.agents[MAIN];
         agent.last = Some(LastPrompt { prompt: out.prompt, cached: accounting.cached });
         agent.last_start = now;
-        self.log_request(MAIN, &out, &marks, Times { start: now, first_token: now, end: now });
-        self.complete_log(|record| (record.split, record.is_paid) = (accounting.split, true));
+        let times = Times { start: now, first_token: now, end: now };
+        let (cost, is_paid) = (Money::ZERO, true);
+        let sent =
+            Sent { request: &request, accounting: &accounting, writes, times, cost, is_paid };
+        self.record_request(MAIN, &out, &sent);
     }
 
     fn cache_request<'a>(
@@ -243,40 +251,6 @@ impl System {
         agent.extras += u64::from(matches!(out.draw.1, Purpose::ExtraFirstToken));
         agent.bill.requests += 1;
         agent.bill.last_request = context + out.output;
-    }
-
-    fn log_request(&mut self, slot: usize, out: &Outgoing, marks: &Marks, times: Times) {
-        let Some(log) = &mut self.log else {
-            return;
-        };
-        log.requests.push(RequestRecord {
-            agent: slot as u32,
-            role: out.role,
-            model: out.model,
-            is_paid: false,
-            start: times.start,
-            first_token: times.first_token,
-            end: times.end,
-            prompt: out.prompt,
-            breakpoints: marks.list[..marks.count].to_vec(),
-            split: Split::default(),
-            output: out.output,
-            cost: Money::ZERO,
-        });
-    }
-
-    fn complete_log(&mut self, complete: impl FnOnce(&mut RequestRecord)) {
-        if let Some(record) = self.log.as_mut().and_then(|log| log.requests.last_mut()) {
-            complete(record);
-        }
-    }
-
-    /// Notes a failed attempt.
-    pub(super) fn log_attempt(&mut self, slot: usize, start: SimTime, status: u16) {
-        let attempt = self.agents[slot].failures + 1;
-        if let Some(log) = &mut self.log {
-            log.attempts.push(AttemptRecord { agent: slot as u32, start, attempt, status });
-        }
     }
 
     /// Returns what a request would have to process now.

@@ -6,10 +6,12 @@ use crate::ledger::{Bill, RunLog};
 use crate::orchestration::agent::{Activity, Agent, Base, Turn};
 use crate::orchestration::children::Batch;
 use crate::orchestration::event::{Event, EventClass};
+use crate::orchestration::log::{EventLog, Happening};
 use crate::orchestration::outcome::{AgentBill, Outcome, RunRecord};
 use crate::orchestration::parent::Parent;
 use crate::orchestration::plan::Plan;
 use crate::orchestration::provider::{Buckets, station};
+use crate::orchestration::recorder::Recorder;
 use crate::units::{Money, SimTime, Tokens};
 use crate::workload::Startup;
 
@@ -60,7 +62,8 @@ pub struct System {
     pub(super) station: Option<WorkStation>,
     pub(super) bill: Bill,
     pub(super) record: RunRecord,
-    pub(super) log: Option<RunLog>,
+    /// Keeps the log, if one is asked for.
+    pub(super) recorder: Option<Box<Recorder>>,
     pub(super) first_start: SimTime,
     pub(super) last_end: SimTime,
     seed: u64,
@@ -82,7 +85,7 @@ impl System {
             station: station(&plan.machine),
             bill: Bill::default(),
             record: RunRecord::default(),
-            log: None,
+            recorder: None,
             first_start: SimTime::NEVER,
             last_end: SimTime::BEGINNING,
             seed,
@@ -117,9 +120,21 @@ impl System {
 
     /// Runs one replication and keeps a record of each request and each failed attempt.
     pub fn run_logged(&mut self, replication: u64) -> RunLog {
-        self.log = Some(RunLog::default());
+        self.run_with_recorder(replication).run
+    }
+
+    /// Runs one replication and keeps a log of all that happens.
+    pub fn run_told(&mut self, replication: u64) -> EventLog {
+        let mut log = self.run_with_recorder(replication);
+        log.end = self.last_end;
+        log.complete();
+        log
+    }
+
+    fn run_with_recorder(&mut self, replication: u64) -> EventLog {
+        self.recorder = Some(Box::default());
         self.run(replication);
-        self.log.take().unwrap_or_default()
+        self.recorder.take().map(|recorder| recorder.log).unwrap_or_default()
     }
 
     /// Returns what the last replication cost.
@@ -242,7 +257,7 @@ impl System {
 
     fn on_request_start(&mut self, slot: usize, now: SimTime) {
         if self.agents[slot].activity == Activity::Turn(Turn::Notices) {
-            self.gather_notices();
+            self.gather_notices(now);
         }
         if self.needs_compaction(slot) {
             self.compact(slot, now);
@@ -271,12 +286,12 @@ impl System {
             Activity::Iterate => self.end_iteration(slot, now),
             Activity::Turn(turn) => self.end_turn(turn, now),
             Activity::Compact(turn) => {
-                self.rebuild_after_compaction(slot);
+                self.rebuild_after_compaction(slot, now);
                 self.agents[slot].activity = Activity::Turn(turn);
                 self.proceed(slot, now);
             }
             Activity::CompactIteration => {
-                self.rebuild_after_compaction(slot);
+                self.rebuild_after_compaction(slot, now);
                 self.agents[slot].activity = Activity::Iterate;
                 self.proceed(slot, now);
             }
@@ -287,6 +302,7 @@ impl System {
     /// Ends an agent that cannot go on; what it has spent stays spent.
     pub(super) fn stop(&mut self, slot: usize, now: SimTime, outcome: Outcome) {
         self.record.outcome = outcome;
+        self.note(slot, now, Happening::AgentEnded { outcome });
         self.agents[slot].activity = Activity::Idle;
         if slot == MAIN {
             self.parent.is_stopped = true;

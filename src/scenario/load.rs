@@ -536,6 +536,7 @@ fn plan_input<'a>(
         wrappers: &scenario.wrappers,
         fork: &scenario.fork,
         limits: &scenario.limits,
+        texts: &scenario.texts,
         provider: &scenario.provider,
         machine: &scenario.machine,
         task: &scenario.task,

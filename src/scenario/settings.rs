@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::cache::CachePolicy;
-use crate::orchestration::{Fanout, Fork, Limits, Machine, Provider, Session, Wrappers};
+use crate::orchestration::{Fanout, Fork, Limits, Machine, Provider, Session, Texts, Wrappers};
 use crate::workload::{Compaction, Latency, Startups, TaskSettings};
 
 /// A scenario: what is known of a session, its work, its client and its provider.
@@ -44,6 +44,8 @@ pub struct Scenario {
     pub compaction: Compaction,
     /// Limits of the product.
     pub limits: Limits,
+    /// The client's own words, for event logs.
+    pub texts: Texts,
     /// How long responses take.
     pub latency: Latency,
     /// What the provider allows a minute.
@@ -70,6 +72,7 @@ impl Default for Scenario {
             cache: CachePolicy::default(),
             compaction: Compaction::default(),
             limits: Limits::default(),
+            texts: Texts::default(),
             latency: Latency::default(),
             provider: Provider::default(),
             machine: Machine::default(),
@@ -120,6 +123,7 @@ pub fn is_settings(path: &str) -> bool {
             | "cache"
             | "compaction"
             | "limits"
+            | "texts"
             | "latency"
             | "provider"
             | "machine"

@@ -2,7 +2,6 @@
 
 use crate::cache::PromptTree;
 use crate::ledger::{AttemptRecord, RequestRecord, RunLog};
-use crate::pricing::Usage;
 use crate::trace::{FailedAttempt, RequestLine, Trace, TraceBlock, kind_name};
 
 /// Returns a run as a trace; its lines are numbered in the order in which they started.
@@ -42,13 +41,6 @@ pub fn simulated_line(record: &RequestRecord, tree: &PromptTree, models: &[&str]
         kind: kind_name(kind).to_owned(),
         ttl: record.breakpoints.iter().find(|mark| mark.at == at).map(|mark| mark.ttl),
     });
-    let usage = Usage {
-        uncached: record.split.uncached,
-        cache_write_5m: record.split.write_5m,
-        cache_write_1h: record.split.write_1h,
-        cache_read: record.split.read,
-        output: record.output,
-    };
     RequestLine {
         start: record.start,
         first_token: record.first_token,
@@ -56,7 +48,7 @@ pub fn simulated_line(record: &RequestRecord, tree: &PromptTree, models: &[&str]
         agent: agent_name(record.agent),
         model: models[record.model].to_owned(),
         blocks: blocks.collect(),
-        usage: Some(usage),
+        usage: Some(record.usage()),
         output: record.output,
         is_paid: record.is_paid,
     }

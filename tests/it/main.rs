@@ -7,6 +7,7 @@ mod allocations;
 mod cli;
 mod decisions;
 mod engine;
+mod event_log;
 mod loading;
 mod oracles;
 mod orchestration;

@@ -46,7 +46,8 @@ fn draw<'a>(random: &mut SplitMix, list: &[&'a str]) -> &'a str {
     list[random.below(list.len() as u64) as usize]
 }
 
-fn world(random: &mut SplitMix) -> String {
+/// Draws the text of a small scenario.
+pub(crate) fn world(random: &mut SplitMix) -> String {
     let mut text = String::new();
     let profile = draw(random, &["plain", "claude-code@2.1.260", "claude-code@2.1.332"]);
     let _ = writeln!(text, "profile = \"{profile}\"\n[session]\n{}", draw(random, &CONTEXTS));
