@@ -56,7 +56,7 @@
 //! [`units`], then the four that know nothing of each other: [`des`], [`stats`], [`cache`],
 //! [`pricing`]; [`ledger`] joins cache and prices; [`workload`] is what is to be done,
 //! [`orchestration`] who does it; [`experiment`], [`scenario`], [`trace`] and [`report`] are what a
-//! user meets.
+//! user meets; [`validation`] is published cases with known answers.
 
 pub mod cache;
 pub mod des;
@@ -69,4 +69,5 @@ pub mod scenario;
 pub mod stats;
 pub mod trace;
 pub mod units;
+pub mod validation;
 pub mod workload;

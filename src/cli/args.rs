@@ -43,6 +43,8 @@ pub(super) enum Command {
     Sensitivity(SensitivityOptions),
     /// Price a recorded request trace, alone or against the usage recorded in it
     Trace(TraceOptions),
+    /// Replay the built-in published cases: expected, got, source, verdict
+    Validate(ValidateOptions),
     /// List and show price books
     Prices(PricesOptions),
     /// List, show and compare client profiles
@@ -429,6 +431,19 @@ pub(super) struct TableOptions {
     /// A Markdown table
     #[arg(long, group = "layout", help_heading = "Output")]
     pub(super) markdown: bool,
+}
+
+/// Options of `validate`.
+#[derive(Debug, clap::Args)]
+pub(super) struct ValidateOptions {
+    /// Names of cases, or beginnings of names; all where none is given
+    #[arg(value_name = "CASE")]
+    pub(super) cases: Vec<String>,
+    #[command(flatten)]
+    pub(super) output: OutputOptions,
+    /// No progress on stderr
+    #[arg(short, long, help_heading = "Output")]
+    pub(super) quiet: bool,
 }
 
 /// Options of `prices`.

@@ -28,6 +28,7 @@ mod sweep;
 mod sweep_dir;
 mod terminal;
 mod trace;
+mod validate;
 
 use std::panic;
 use std::process::ExitCode;
@@ -66,6 +67,7 @@ fn run(args: &Args) -> Result<(), Failure> {
         Command::Size(options) => size::run(options),
         Command::Sensitivity(options) => sensitivity::run(options),
         Command::Trace(options) => trace::run(options),
+        Command::Validate(options) => validate::run(options),
         Command::Prices(options) => prices::run(&options.command),
         Command::Profiles(options) => profiles::run(&options.command),
         Command::Check(options) => check::run(options),

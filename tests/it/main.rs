@@ -21,3 +21,4 @@ mod sweep;
 mod theory;
 mod tidy;
 mod traces;
+mod validation;

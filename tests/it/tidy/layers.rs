@@ -4,7 +4,7 @@ use super::source::{Source, line_of};
 
 /// Each top module and the others it may name, in the order of the diagram. A row names only
 /// modules of rows above it, so there are no cycles.
-const LAYERS: [(&str, &[&str]); 13] = [
+const LAYERS: [(&str, &[&str]); 14] = [
     ("units", &[]),
     ("des", &["units"]),
     ("stats", &["units"]),
@@ -31,6 +31,19 @@ const LAYERS: [(&str, &[&str]); 13] = [
             "experiment",
             "scenario",
             "trace",
+        ],
+    ),
+    (
+        "validation",
+        &[
+            "units",
+            "cache",
+            "pricing",
+            "orchestration",
+            "experiment",
+            "scenario",
+            "trace",
+            "report",
         ],
     ),
     // The binary's own module: it reaches the library by its name, `forkcast::`.
