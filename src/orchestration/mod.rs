@@ -33,7 +33,7 @@ pub use outcome::{AgentBill, Launches, Outcome, RunRecord};
 pub use plan::{ModelPlan, Plan, PlanInput, default_ttl};
 pub use settings::{
     AgentKind, Billing, Contention, Fanout, Fork, ForkTail, Launch, Limits, Machine, Notices,
-    Prewarm, Provider, Queue, Session, Wrapper, Wrappers,
+    Prewarm, Provider, Queue, ScriptedFailure, Session, Wrapper, Wrappers,
 };
 pub use system::System;
 pub use texts::{RefusalReason, Texts};

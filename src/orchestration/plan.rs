@@ -209,6 +209,14 @@ impl Plan {
             || samplers.into_iter().any(draws)
             || self.cache.early_miss_probability > 0.0 && !self.breakpoints.is_empty()
             || self.provider.overload_probability > 0.0
+            || self.backs_off_at_random()
+    }
+
+    /// Returns whether a scripted failure is followed by a wait that is drawn.
+    fn backs_off_at_random(&self) -> bool {
+        let provider = &self.provider;
+        let mut failures = provider.failures.iter();
+        provider.backoff_jitter > 0.0 && failures.any(|failure| failure.retry_after.is_none())
     }
 
     /// Returns the number of tasks.
@@ -260,6 +268,7 @@ fn can_refuse(provider: &Provider) -> bool {
         || provider.input_tokens_per_minute.is_some()
         || provider.output_tokens_per_minute.is_some()
         || provider.overload_probability > 0.0
+        || !provider.failures.is_empty()
 }
 
 fn draws(sampler: &Sampler) -> bool {

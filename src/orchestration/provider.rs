@@ -5,7 +5,7 @@ use crate::orchestration::event::{Event, EventClass};
 use crate::orchestration::log::Happening;
 use crate::orchestration::outcome::Outcome;
 use crate::orchestration::request::Outgoing;
-use crate::orchestration::settings::{Contention, Machine, Provider};
+use crate::orchestration::settings::{Contention, Machine, Provider, ScriptedFailure};
 use crate::orchestration::system::{Purpose, System};
 use crate::units::{SimDuration, SimTime, Tokens};
 
@@ -75,6 +75,15 @@ pub(super) fn station(machine: &Machine) -> Option<WorkStation> {
     machine.cores.map(|cores| WorkStation::new(cores, discipline))
 }
 
+/// The wait after failed attempt number `tried` that states none (C18).
+fn backoff(provider: &Provider, tried: u32, uniform: f64) -> SimDuration {
+    let longer = 1.0 + provider.backoff_jitter * uniform;
+    let doubled =
+        provider.backoff.as_micros() as f64 * f64::from(1u32 << (tried - 1).min(DOUBLINGS_MAX));
+    let micros = (doubled * longer + 0.5).min(SimDuration::MAX.as_micros() as f64);
+    SimDuration::from_micros(micros as i64)
+}
+
 impl System {
     /// Tries to send a request; a failed attempt is tried again later, or given up.
     pub(super) fn attempt(&mut self, slot: usize, now: SimTime) {
@@ -98,19 +107,32 @@ impl System {
         let tried = self.agents[slot].failures + 1;
         let (entity, purpose, counter) = out.draw;
         let place = (purpose as u64) << 48 | counter << 12 | u64::from(tried.min(4_095));
-        let uniform = |system: &System, what: Purpose| {
-            (system.stream(entity, what).at(place) >> 11) as f64 / (1u64 << 53) as f64
+        let uniform = |what: Purpose| {
+            (self.stream(entity, what).at(place) >> 11) as f64 / (1u64 << 53) as f64
         };
-        if uniform(self, Purpose::Overload) < self.plan.provider.overload_probability {
-            let longer = 1.0 + self.plan.provider.backoff_jitter * uniform(self, Purpose::Backoff);
-            let doubled = self.plan.provider.backoff.as_micros() as f64
-                * f64::from(1u32 << (tried - 1).min(DOUBLINGS_MAX));
-            let micros = (doubled * longer + 0.5).min(SimDuration::MAX.as_micros() as f64);
-            return Some((OVERLOADED, SimDuration::from_micros(micros as i64)));
+        let provider = &self.plan.provider;
+        if let Some(failure) = self.scripted(slot) {
+            let wait = failure
+                .retry_after
+                .unwrap_or_else(|| backoff(provider, tried, uniform(Purpose::Backoff)));
+            return Some((failure.status, wait));
+        }
+        if uniform(Purpose::Overload) < provider.overload_probability {
+            return Some((OVERLOADED, backoff(provider, tried, uniform(Purpose::Backoff))));
         }
         let input = self.processed(slot, now, out);
         let wait = self.buckets(out.model).wait(input, now);
         (!wait.is_zero()).then_some((RATE_LIMITED, wait))
+    }
+
+    /// Returns how the script lets the agent's next attempt fail, if it does.
+    fn scripted(&self, slot: usize) -> Option<&ScriptedFailure> {
+        let agent = &self.agents[slot];
+        let request = agent.bill.requests + 1;
+        let script = self.plan.provider.failures.iter();
+        script
+            .filter(|failure| failure.agent_number() == Some(slot) && failure.request == request)
+            .nth(agent.failures as usize)
     }
 
     fn fail_attempt(&mut self, slot: usize, now: SimTime, (status, wait): (u16, SimDuration)) {

@@ -298,6 +298,38 @@ pub struct Provider {
     pub backoff: SimDuration,
     /// Greatest share from 0 to 1 by which that wait is lengthened at random (C18).
     pub backoff_jitter: f64,
+    /// Attempts that fail by a script, in order: several for one request fail one after another.
+    pub failures: Vec<ScriptedFailure>,
+}
+
+/// An attempt that fails whatever the limits and probabilities say (semantics R1).
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ScriptedFailure {
+    /// Whose request: `main`, `a1`, `a2`, ... in order of launch.
+    pub agent: String,
+    /// Which of its requests, counted from 1.
+    pub request: u64,
+    /// Status of the attempt: 429 or 529.
+    pub status: u16,
+    /// Wait that the answer states; left out: the client backs off (C18).
+    pub retry_after: Option<SimDuration>,
+}
+
+impl Default for ScriptedFailure {
+    fn default() -> ScriptedFailure {
+        ScriptedFailure { agent: "main".to_owned(), request: 1, status: 529, retry_after: None }
+    }
+}
+
+impl ScriptedFailure {
+    /// Returns the number of its agent, 0 for main; `None` where it names none.
+    pub fn agent_number(&self) -> Option<usize> {
+        match self.agent.as_str() {
+            "main" => Some(0),
+            name => name.strip_prefix('a')?.parse().ok().filter(|number| *number > 0),
+        }
+    }
 }
 
 impl Default for Provider {
@@ -314,6 +346,7 @@ impl Default for Provider {
             tries: None,
             backoff: SimDuration::from_micros(500_000),
             backoff_jitter: 0.25,
+            failures: Vec::new(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::cache::{CachePolicy, KeepAlive};
 use crate::experiment::Warning;
-use crate::orchestration::{AgentKind, Fanout, Limits, Queue};
+use crate::orchestration::{AgentKind, Fanout, Limits, Queue, ScriptedFailure};
 use crate::scenario::{Problem, Scenario, Tree};
 use crate::units::{SimDuration, Tokens};
 use crate::workload::{Distribution, FirstToken, Quantity, Startup, Trigger};
@@ -61,6 +61,7 @@ fn check_provider(scenario: &Scenario, found: &mut Vec<(&str, String)>) {
             found.push((key, "out of range; expected 1 to 1e12, or nothing for no limit".into()));
         }
     }
+    check_failures(&provider.failures, found);
     let shares = [
         ("provider.overload_probability", provider.overload_probability),
         ("provider.backoff_jitter", provider.backoff_jitter),
@@ -73,6 +74,23 @@ fn check_provider(scenario: &Scenario, found: &mut Vec<(&str, String)>) {
     if provider.overload_probability >= 1.0 && provider.tries.is_none() {
         let message = "no attempt would ever succeed; lower it or set provider.tries";
         found.push(("provider.overload_probability", message.into()));
+    }
+}
+
+fn check_failures(failures: &[ScriptedFailure], found: &mut Vec<(&str, String)>) {
+    for failure in failures {
+        let key = "provider.failures";
+        if failure.agent_number().is_none() {
+            let agent = &failure.agent;
+            found.push((key, format!("`{agent}` is no agent; expected main, a1, a2, ...")));
+        }
+        if failure.request == 0 {
+            found.push((key, "requests are counted from 1, not from 0".into()));
+        }
+        if ![429, 529].contains(&failure.status) {
+            let status = failure.status;
+            found.push((key, format!("status {status}; expected 429 or 529")));
+        }
     }
 }
 
