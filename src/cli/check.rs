@@ -16,6 +16,12 @@ pub(super) fn run(options: &CheckOptions) -> Result<(), Failure> {
             1 => "1 task".to_owned(),
             tasks => format!("{tasks} tasks"),
         };
+        let children = match plan.most_children() {
+            (most, layers) if layers > 1 => {
+                format!("{children}, up to {most} children in {layers} layers")
+            }
+            _ => children,
+        };
         let [main, child] = plan.models();
         let models = if main.name == child.name {
             main.name.clone()

@@ -39,6 +39,24 @@ impl FutureEventList {
         FutureEventList { keys: vec![EMPTY; 2 * leaves], leaves, sequence: 0, taken: None }
     }
 
+    /// Makes room for `slots` slots; what is pending stays.
+    ///
+    /// # Panics
+    /// When `slots` is above [`FutureEventList::SLOTS_MAX`].
+    pub fn reserve(&mut self, slots: usize) {
+        assert!(slots <= FutureEventList::SLOTS_MAX, "slots must be within the list's limit");
+        if slots <= self.leaves {
+            return;
+        }
+        let leaves = slots.next_power_of_two();
+        let mut keys = vec![EMPTY; 2 * leaves];
+        keys[leaves..leaves + self.leaves].copy_from_slice(&self.keys[self.leaves..]);
+        for index in (1..leaves).rev() {
+            keys[index] = keys[2 * index].min(keys[2 * index + 1]);
+        }
+        (self.keys, self.leaves) = (keys, leaves);
+    }
+
     /// Cancels everything and starts the sequence again.
     pub fn clear(&mut self) {
         self.keys.fill(EMPTY);
@@ -123,6 +141,20 @@ mod tests {
         list.schedule(2, SimTime::from_micros(-6), 9);
         let order: Vec<usize> = std::iter::from_fn(|| list.pop_next()).map(|(_, s)| s).collect();
         assert_eq!(order, [2, 1, 3, 0]);
+    }
+
+    #[test]
+    fn what_is_pending_stays_when_the_list_grows() {
+        let mut list = FutureEventList::new(2);
+        let at = |micros| SimTime::from_micros(micros);
+        list.schedule(0, at(7), 0);
+        list.schedule(1, at(3), 0);
+        assert_eq!(list.pop_next(), Some((at(3), 1)));
+        list.reserve(9);
+        list.schedule(8, at(5), 0);
+        assert!(!list.is_pending(1) && list.is_pending(0));
+        let order: Vec<usize> = std::iter::from_fn(|| list.pop_next()).map(|(_, s)| s).collect();
+        assert_eq!(order, [8, 0]);
     }
 
     #[test]

@@ -252,15 +252,15 @@ fn agents(totals: &Totals, count: u64) -> Vec<AgentMean> {
     totals.agents.iter().enumerate().map(agent).collect()
 }
 
-fn launches(counts: [f64; 6]) -> LaunchMeans {
-    let [attempted, started, concurrency, depth, completed, failed] = counts;
+fn launches(counts: [f64; 7]) -> LaunchMeans {
+    let [attempted, started, concurrency, depth, other, completed, failed] = counts;
     vec![
         ("attempted", attempted),
         ("started", started),
         ("refused_concurrency", concurrency),
         ("refused_depth", depth),
         ("refused_budget", 0.0),
-        ("refused_other", 0.0),
+        ("refused_other", other),
         ("completed", completed),
         ("failed", failed),
         ("partial", 0.0),

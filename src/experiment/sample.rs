@@ -2,7 +2,7 @@
 
 use crate::cache::CachePolicy;
 use crate::orchestration::{
-    Fanout, Fork, Limits, Machine, Plan, PlanInput, Provider, Session, Texts, Wrappers,
+    Fanout, Fork, Limits, Machine, Nested, Plan, PlanInput, Provider, Session, Texts, Wrappers,
 };
 use crate::pricing::{PriceBook, RateOptions};
 use crate::units::Date;
@@ -38,6 +38,7 @@ pub(crate) fn plan(agent: &str, task: &str) -> Plan {
         wrappers: &Wrappers::default(),
         fork: &Fork::default(),
         texts: &Texts::default(),
+        nested: &Nested::default(),
         limits: &Limits::default(),
         provider: &Provider::default(),
         machine: &Machine::default(),

@@ -87,7 +87,7 @@ pub(super) struct Totals {
     pub(super) misses: u64,
     pub(super) expected_rebuilds: u64,
     /// Attempted, started, refused, completed, failed.
-    pub(super) launches: [u64; 6],
+    pub(super) launches: [u64; 7],
     /// Attempts above a rate limit, attempts that found the provider overloaded.
     pub(super) failed_attempts: [u64; 2],
     pub(super) last_request: u128,
@@ -151,6 +151,7 @@ impl Totals {
             launches.started,
             launches.refused_concurrency,
             launches.refused_depth,
+            launches.refused_other,
             launches.completed,
             launches.failed,
         ];

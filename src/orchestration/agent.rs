@@ -6,6 +6,7 @@ use crate::orchestration::event::Event;
 use crate::orchestration::notes::NoteState;
 use crate::orchestration::outcome::AgentBill;
 use crate::orchestration::request::Outgoing;
+use crate::orchestration::team::TaskId;
 use crate::units::{SimTime, Tokens};
 
 /// What an agent is about to send, or is waiting for the response of.
@@ -65,6 +66,24 @@ impl Base {
 pub(super) struct Agent {
     pub(super) event: Event,
     pub(super) activity: Activity,
+    /// Whether it has come to its end, one way or another.
+    pub(super) is_over: bool,
+    /// Who launched it, and with which of its messages.
+    pub(super) parent: usize,
+    pub(super) batch: u32,
+    /// Layers above it; main has none.
+    pub(super) depth: u32,
+    /// How the plan sets it up.
+    pub(super) setup: usize,
+    /// Whether its report comes as a notice.
+    pub(super) in_background: bool,
+    /// Its own team, once it delegates.
+    pub(super) team: Option<usize>,
+    /// Children that it launches, after which of its iterations, and whether its own iterations
+    /// are over and it waits for them.
+    pub(super) children: u32,
+    pub(super) delegates_at: Option<u32>,
+    pub(super) is_awaiting: bool,
     /// Number of its model in the plan.
     pub(super) model: usize,
     pub(super) base: Base,
@@ -80,7 +99,7 @@ pub(super) struct Agent {
     pub(super) last_output: PrefixId,
     pub(super) inherited: Tokens,
     pub(super) expected: Expected,
-    pub(super) task: u32,
+    pub(super) task: TaskId,
     /// Random streams of the task.
     pub(super) streams: EntityStreams,
     pub(super) iteration: u32,
@@ -116,6 +135,16 @@ impl Agent {
         Agent {
             event: Event::RequestStart,
             activity: Activity::Idle,
+            is_over: false,
+            parent: 0,
+            batch: 0,
+            depth: 0,
+            setup: 0,
+            in_background: false,
+            team: None,
+            children: 0,
+            delegates_at: None,
+            is_awaiting: false,
             model: 0,
             base: Base::EMPTY,
             before_directive: None,
@@ -126,7 +155,7 @@ impl Agent {
             last_output: PrefixId::FIRST,
             inherited: Tokens::ZERO,
             expected: Expected::Nothing,
-            task: 0,
+            task: TaskId::default(),
             streams: EntityStreams::new(0, 0, 0),
             iteration: 0,
             iterations: 0,

@@ -95,7 +95,8 @@ impl System {
         let summary = self.plan.compaction.summary;
         let prompt = self.append(project, summary, BlockKind::UserText, false);
         let reread = self.plan.compaction.reread;
-        let startup = if slot == MAIN { &self.plan.main } else { &self.plan.child };
+        let setup = self.plan.setups.startup(self.agents[slot].setup);
+        let startup = if slot == MAIN { &self.plan.main } else { setup };
         let relisting = startup.relisting;
         let agent = &mut self.agents[slot];
         agent.prompt = prompt;

@@ -112,8 +112,10 @@ pub enum Happening {
     },
     /// A child, the agent of this line, starts.
     LaunchStarted {
-        /// The task, from 0.
+        /// The task, from 0 for each agent that delegates.
         task: u32,
+        /// Who launched it.
+        parent: u32,
         /// What it is.
         kind: AgentKind,
         /// When the call was made.

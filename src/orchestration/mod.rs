@@ -7,14 +7,19 @@
 //!
 //! Reading order: [`settings`](Session), [`Plan`], `event` (what happens, and in which order at
 //! one instant), `agent` (the state of one agent), `system` (the loop and the one match), then its
-//! parts: `request`, `provider`, `parent`, `children`, `notes`, `compaction`; last [`EventLog`]
-//! (what is told of a replication) and `recorder` (how it is kept).
+//! parts: `request`, `provider`, `team`, `parent`, `delegation`, `launch`, `children`, `iteration`,
+//! `notes`, `compaction`; last [`EventLog`] (what is told of a replication) and `recorder` (how it
+//! is kept).
 
 mod agent;
 mod children;
 mod compaction;
+mod delegation;
 mod event;
+mod iteration;
+mod launch;
 mod log;
+mod nested;
 mod notes;
 mod outcome;
 mod parent;
@@ -23,12 +28,15 @@ mod provider;
 mod recorder;
 mod request;
 mod settings;
+mod setup;
 mod system;
+mod team;
 mod texts;
 
 pub use log::{
     Delivery, EventLog, Happening, LogEntry, RequestPurpose, Span, SpanActivity, WaitReason,
 };
+pub use nested::Nested;
 pub use outcome::{AgentBill, Launches, Outcome, RunRecord};
 pub use plan::{ModelPlan, Plan, PlanInput, default_ttl};
 pub use settings::{

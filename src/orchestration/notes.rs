@@ -29,9 +29,9 @@ impl NoteState {
 impl System {
     /// Lets the note that follows results enter with them, as one block.
     pub(super) fn add_note(&mut self, slot: usize) {
-        let startup = if slot == MAIN { &self.plan.main } else { &self.plan.child };
-        let notes = &startup.notes;
         let agent = &mut self.agents[slot];
+        let setup = self.plan.setups.startup(agent.setup);
+        let notes = if slot == MAIN { &self.plan.main.notes } else { &setup.notes };
         let state = &mut agent.notes;
         let mut note = if state.has_any { notes.each } else { notes.first + notes.agents };
         if state.after_compaction {

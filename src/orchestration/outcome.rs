@@ -43,6 +43,8 @@ pub struct Launches {
     pub refused_depth: u32,
     /// Calls refused because too many children ran.
     pub refused_concurrency: u32,
+    /// Calls refused for another reason: a fork's.
+    pub refused_other: u32,
     /// Children that came to their report.
     pub completed: u32,
     /// Children that stopped without one.

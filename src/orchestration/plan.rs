@@ -1,9 +1,11 @@
 //! A scenario made ready to run.
 
 use crate::cache::{BreakpointName, CachePolicy, KeepAlive, RoleTtl, Ttl, TtlPolicy};
+pub(super) use crate::orchestration::setup::Setups;
+use crate::orchestration::setup::main_startup;
 use crate::orchestration::{
-    AgentKind, Billing, Fanout, Fork, ForkTail, Launch, Limits, Machine, Notices, Provider, Queue,
-    Session, Texts, Wrapper, Wrappers,
+    AgentKind, Billing, Fanout, Fork, ForkTail, Launch, Limits, Machine, Nested, Notices, Provider,
+    Queue, Session, Texts, Wrapper, Wrappers,
 };
 use crate::pricing::ModelRates;
 use crate::units::{SimDuration, Tokens};
@@ -21,6 +23,8 @@ pub struct PlanInput<'a> {
     pub fanout: &'a Fanout,
     /// What wraps calls and reports.
     pub wrappers: &'a Wrappers,
+    /// What children delegate themselves.
+    pub nested: &'a Nested,
     /// What a fork appends.
     pub fork: &'a Fork,
     /// The product's limits.
@@ -72,8 +76,8 @@ pub struct Plan {
     /// Children that run at once: also limited by tool calls of a message in the foreground.
     pub(super) slots: u32,
     pub(super) concurrency: u32,
-    /// Whether the main session may have children at all.
-    pub(super) may_delegate: bool,
+    /// Layers of children below the main session.
+    pub(super) depth: Option<u32>,
     pub(super) queue: Queue,
     pub(super) background: bool,
     pub(super) launch: Launch,
@@ -81,7 +85,8 @@ pub struct Plan {
     pub(super) wrapper: Wrapper,
     pub(super) fork: Fork,
     pub(super) main: Startup,
-    pub(super) child: Startup,
+    pub(super) setups: Setups,
+    pub(super) nested: NestedPlan,
     pub(super) session: Session,
     texts: Texts,
     pub(super) provider: Provider,
@@ -99,6 +104,43 @@ pub struct Plan {
     /// The main session's model, then the children's.
     pub(super) models: [ModelPlan; 2],
     pub(super) same_model: bool,
+}
+
+/// What children delegate themselves.
+#[derive(Clone, Debug)]
+pub(super) struct NestedPlan {
+    pub(super) count: Sampler,
+    pub(super) probability: f64,
+    pub(super) after: u32,
+    pub(super) background: bool,
+    pub(super) wrapper: Wrapper,
+    /// Children of one message that run at once.
+    pub(super) slots: u32,
+    /// The most children of a run, and their layers.
+    most: (u64, u32),
+}
+
+impl NestedPlan {
+    fn new(input: &PlanInput<'_>, tables: &Tables) -> NestedPlan {
+        let nested = input.nested;
+        let background = nested.background.unwrap_or(input.fanout.background);
+        NestedPlan {
+            count: nested.count.compile_with(tables),
+            probability: nested.probability,
+            after: nested.after,
+            background,
+            wrapper: wrapper(input, nested.agent),
+            most: nested
+                .most(input.fanout.tasks, input.fanout.agent, input.limits.depth)
+                .expect("a scenario whose tree of children has no end was refused"),
+            slots: input.limits.tools.filter(|_| !background).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// Returns whether replications can differ by it.
+    fn is_random(&self) -> bool {
+        draws(&self.count) || (self.probability > 0.0 && self.probability < 1.0)
+    }
 }
 
 /// The task's distributions, compiled.
@@ -152,16 +194,17 @@ impl Plan {
             tasks: fanout.tasks,
             parallel,
             slots,
-            may_delegate: input.limits.depth != Some(0),
+            depth: input.limits.depth,
             concurrency: input.limits.concurrency.unwrap_or(u32::MAX),
             queue: fanout.queue,
             background: fanout.background,
             launch: fanout.launch,
             notices: fanout.notices,
-            wrapper: wrapper(input),
+            wrapper: wrapper(input, fanout.agent),
             fork: fork_tail(input.fork),
             main: main_startup(input, ttl.main),
-            child: child_startup(input, ttl.subagent),
+            setups: Setups::new(input, ttl.subagent),
+            nested: NestedPlan::new(input, tables),
             session: input.session.clone(),
             texts: input.texts.clone(),
             provider: input.provider.clone(),
@@ -210,6 +253,7 @@ impl Plan {
             || self.cache.early_miss_probability > 0.0 && !self.breakpoints.is_empty()
             || self.provider.overload_probability > 0.0
             || self.backs_off_at_random()
+            || self.nested.is_random()
     }
 
     /// Returns whether a scripted failure is followed by a wait that is drawn.
@@ -222,6 +266,11 @@ impl Plan {
     /// Returns the number of tasks.
     pub fn tasks(&self) -> u32 {
         self.tasks
+    }
+
+    /// Returns the most children that a run can have, and the layers they stand in.
+    pub fn most_children(&self) -> (u64, u32) {
+        self.nested.most
     }
 
     /// Returns who does the tasks.
@@ -285,9 +334,9 @@ pub fn default_ttl(billing: Billing) -> TtlPolicy {
 }
 
 /// The profile's wrapper for the kind of child, where the fan-out does not say otherwise.
-fn wrapper(input: &PlanInput<'_>) -> Wrapper {
+fn wrapper(input: &PlanInput<'_>, kind: AgentKind) -> Wrapper {
     let fanout = input.fanout;
-    let profile = match fanout.agent {
+    let profile = match kind {
         AgentKind::Fresh | AgentKind::Inline => &input.wrappers.fresh,
         AgentKind::Fork => &input.wrappers.fork,
         AgentKind::Explore => &input.wrappers.explore,
@@ -297,6 +346,10 @@ fn wrapper(input: &PlanInput<'_>) -> Wrapper {
         call: fanout.call.unwrap_or(profile.call),
         receipt: fanout.receipt.unwrap_or(profile.receipt),
         result: fanout.result.unwrap_or(profile.result),
+        result_after_tools: match fanout.result {
+            Some(_) => Tokens::ZERO,
+            None => profile.result_after_tools,
+        },
         notice: fanout.notice.unwrap_or(profile.notice),
         notices_lead: profile.notices_lead,
         refusal: fanout.refusal.unwrap_or(profile.refusal),
@@ -312,40 +365,6 @@ fn fork_tail(fork: &Fork) -> Fork {
     }
 }
 
-fn main_startup(input: &PlanInput<'_>, ttl: RoleTtl) -> Startup {
-    let mut startup = input.startup.main.clone();
-    if input.fanout.agent == AgentKind::Fork {
-        startup.tools = startup.tools.saturating_sub(startup.fork_withholds);
-    }
-    if ttl.tail == Ttl::OneHour {
-        startup.tools = startup.tools.saturating_sub(startup.one_hour_withholds);
-    }
-    startup
-}
-
-fn child_startup(input: &PlanInput<'_>, ttl: RoleTtl) -> Startup {
-    let kinds = input.startup;
-    let mut startup = match input.fanout.agent {
-        AgentKind::Fresh => kinds.fresh.clone(),
-        AgentKind::Explore => kinds.explore.clone(),
-        AgentKind::Plan => kinds.plan.clone(),
-        AgentKind::Fork | AgentKind::Inline => kinds.main.clone(),
-    };
-    let has_own_tools = !matches!(input.fanout.agent, AgentKind::Fork | AgentKind::Inline);
-    if has_own_tools && input.fanout.background {
-        startup.tools = startup.tools.saturating_sub(startup.background_withholds);
-        startup.listing = startup.listing.saturating_sub(startup.background_withholds_listing);
-    }
-    if has_own_tools && input.limits.depth == Some(1) {
-        startup.tools = startup.tools.saturating_sub(startup.depth_withholds);
-        startup.notes.agents = Tokens::ZERO;
-    }
-    if has_own_tools && ttl.tail == Ttl::OneHour {
-        startup.tools = startup.tools.saturating_sub(startup.one_hour_withholds);
-    }
-    startup
-}
-
 fn model(input: &PlanInput<'_>, (name, rates): (&str, &ModelRates)) -> ModelPlan {
     ModelPlan {
         name: name.to_owned(),
@@ -357,6 +376,11 @@ fn model(input: &PlanInput<'_>, (name, rates): (&str, &ModelRates)) -> ModelPlan
 }
 
 impl Plan {
+    /// Returns the setup of a child of a child.
+    pub(super) fn nested_setup(&self, depth: u32) -> usize {
+        if self.depth == Some(depth) { Setups::LEAF } else { Setups::NESTED }
+    }
+
     pub(super) fn role_ttl(&self, is_main: bool) -> RoleTtl {
         if is_main { self.ttl.main } else { self.ttl.subagent }
     }

@@ -6,7 +6,7 @@ use crate::orchestration::log::Happening;
 use crate::orchestration::outcome::Outcome;
 use crate::orchestration::request::Outgoing;
 use crate::orchestration::settings::{Contention, Machine, Provider, ScriptedFailure};
-use crate::orchestration::system::{Purpose, System};
+use crate::orchestration::system::{Purpose, STATION, System};
 use crate::units::{SimDuration, SimTime, Tokens};
 
 /// Status of an attempt above a rate limit.
@@ -194,10 +194,9 @@ impl System {
     }
 
     fn schedule_station(&mut self) {
-        let slot = self.station_slot();
         match self.station.as_ref().and_then(WorkStation::next_end) {
-            Some(end) => self.events.schedule(slot, end, EventClass::Response as u8),
-            None => self.events.cancel(slot),
+            Some(end) => self.events.schedule(STATION, end, EventClass::Response as u8),
+            None => self.events.cancel(STATION),
         }
     }
 }

@@ -129,8 +129,8 @@ impl System {
         match self.agents[slot].activity {
             Activity::Iterate => {
                 self.count_since_compaction(slot);
-                if slot == self.batch.first_agent && self.agents[slot].iteration == 0 {
-                    self.release_held(first_token);
+                if slot != MAIN && self.agents[slot].iteration == 0 {
+                    self.release_held(slot, first_token);
                 }
             }
             Activity::Turn(_) => self.count_since_compaction(slot),

@@ -208,6 +208,8 @@ pub struct Wrapper {
     pub receipt: Tokens,
     /// Around a foreground child's report, in tokens.
     pub result: Tokens,
+    /// Besides, around the report of a child that has called tools, in tokens.
+    pub result_after_tools: Tokens,
     /// Around a background child's report, in tokens.
     pub notice: Tokens,
     /// Once before the notices of one request, in tokens.

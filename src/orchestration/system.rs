@@ -3,20 +3,25 @@
 use crate::cache::{BlockKind, CacheKey, PrefixId, PromptCache};
 use crate::des::{EntityStreams, FutureEventList, RandomStream, WorkStation};
 use crate::ledger::{Bill, RunLog};
-use crate::orchestration::agent::{Activity, Agent, Base, Turn};
-use crate::orchestration::children::Batch;
+use crate::orchestration::agent::{Activity, Agent, Base};
 use crate::orchestration::event::{Event, EventClass};
 use crate::orchestration::log::{EventLog, Happening};
 use crate::orchestration::outcome::{AgentBill, Outcome, RunRecord};
-use crate::orchestration::parent::Parent;
-use crate::orchestration::plan::Plan;
+use crate::orchestration::plan::{Plan, Setups};
 use crate::orchestration::provider::{Buckets, station};
 use crate::orchestration::recorder::Recorder;
+use crate::orchestration::team::Team;
 use crate::units::{Money, SimTime, Tokens};
 use crate::workload::Startup;
 
 /// The main session's number; children follow in order of launch.
 pub(super) const MAIN: usize = 0;
+
+/// The slots of the future event list: one that starts children, one at which tool work ends
+/// on a machine of few cores, then those of the agents.
+pub(super) const LAUNCHER: usize = 0;
+pub(super) const STATION: usize = 1;
+const FIRST_AGENT: usize = 2;
 
 /// What is drawn: one random stream each (semantics X2). The numbers are part of what a seed
 /// means, so new ones go to the end.
@@ -41,6 +46,8 @@ pub(super) enum Purpose {
     EarlyMiss,
     Overload,
     Backoff,
+    Nests,
+    Children,
 }
 
 /// Runs replications of one plan, one after another, in memory that it keeps.
@@ -52,10 +59,15 @@ pub struct System {
     pub(super) cache: PromptCache,
     pub(super) events: FutureEventList,
     pub(super) agents: Vec<Agent>,
-    pub(super) parent: Parent,
-    pub(super) batch: Batch,
-    /// Start-up context that all fresh children share.
-    pub(super) child_base: Option<Base>,
+    /// Teams of the agents that delegate, of which the first `teams_used` are in use.
+    pub(super) teams: Vec<Team>,
+    pub(super) teams_used: usize,
+    /// Children running, whoever launched them.
+    pub(super) running: u32,
+    /// Turns of the main session, each with its own draws.
+    pub(super) turns: u64,
+    /// Start-up contexts of the setups, as far as they are in use.
+    pub(super) bases: [Option<Base>; Setups::COUNT],
     /// Rate limits of the main session's model class and of the children's.
     pub(super) limits: [Buckets; 2],
     /// Where tool work contends, if it does.
@@ -76,11 +88,13 @@ impl System {
         let agents = plan.tasks as usize + 1;
         System {
             cache: PromptCache::new(&plan.cache),
-            events: FutureEventList::new(agents + 2),
+            events: FutureEventList::new(agents + FIRST_AGENT),
             agents: (0..agents).map(|_| Agent::new()).collect(),
-            parent: Parent::default(),
-            batch: Batch::default(),
-            child_base: None,
+            teams: Vec::new(),
+            teams_used: 0,
+            running: 0,
+            turns: 0,
+            bases: [None; Setups::COUNT],
             limits: [Buckets::new(&plan.provider), Buckets::new(&plan.provider)],
             station: station(&plan.machine),
             bill: Bill::default(),
@@ -99,14 +113,17 @@ impl System {
         self.reset(replication);
         self.begin();
         while let Some((now, slot)) = self.events.pop_next() {
-            if slot == self.launcher() {
-                self.on_launch(now);
-                continue;
-            }
-            if slot == self.station_slot() {
-                self.on_station(now);
-                continue;
-            }
+            let slot = match slot {
+                LAUNCHER => {
+                    self.on_launch(now);
+                    continue;
+                }
+                STATION => {
+                    self.on_station(now);
+                    continue;
+                }
+                slot => slot - FIRST_AGENT,
+            };
             match self.agents[slot].event {
                 Event::ResponseEnd => self.on_response_end(slot, now),
                 Event::RequestStart => self.on_request_start(slot, now),
@@ -171,9 +188,10 @@ impl System {
         self.replication = replication;
         self.cache.clear();
         self.events.clear();
-        self.parent.reset();
-        self.batch = Batch::default();
-        self.child_base = None;
+        self.teams_used = 0;
+        self.running = 0;
+        self.turns = 0;
+        self.bases = [None; Setups::COUNT];
         self.limits = [Buckets::new(&self.plan.provider), Buckets::new(&self.plan.provider)];
         if let Some(station) = &mut self.station {
             station.clear();
@@ -193,7 +211,10 @@ impl System {
         let launches = &self.record.launches;
         assert_eq!(
             launches.attempted,
-            launches.started + launches.refused_concurrency + launches.refused_depth,
+            launches.started
+                + launches.refused_concurrency
+                + launches.refused_depth
+                + launches.refused_other,
             "every call is started or refused"
         );
         assert_eq!(
@@ -203,14 +224,12 @@ impl System {
         );
     }
 
-    /// The slot of the future event list that starts children.
-    pub(super) fn launcher(&self) -> usize {
-        self.agents.len()
-    }
-
-    /// The slot of the future event list at which tool work ends on a machine of few cores.
-    pub(super) fn station_slot(&self) -> usize {
-        self.agents.len() + 1
+    /// Makes room for an agent; what has grown is kept for later replications.
+    pub(super) fn make_room(&mut self, slot: usize) {
+        if slot >= self.agents.len() {
+            self.agents.push(Agent::new());
+            self.events.reserve(slot + 1 + FIRST_AGENT);
+        }
     }
 
     /// The random stream of an entity (0 for all tasks and the parent, 1 + n for task n).
@@ -225,7 +244,7 @@ impl System {
 
     pub(super) fn schedule(&mut self, slot: usize, time: SimTime, event: Event, class: EventClass) {
         self.agents[slot].event = event;
-        self.events.schedule(slot, time, class as u8);
+        self.events.schedule(slot + FIRST_AGENT, time, class as u8);
     }
 
     /// Appends a block; empty blocks do not exist.
@@ -256,8 +275,8 @@ impl System {
     }
 
     fn on_request_start(&mut self, slot: usize, now: SimTime) {
-        if self.agents[slot].activity == Activity::Turn(Turn::Notices) {
-            self.gather_notices(now);
+        if self.takes_notices(slot) {
+            self.gather_notices(slot, now);
         }
         if self.needs_compaction(slot) {
             self.compact(slot, now);
@@ -304,9 +323,8 @@ impl System {
         self.record.outcome = outcome;
         self.note(slot, now, Happening::AgentEnded { outcome });
         self.agents[slot].activity = Activity::Idle;
-        if slot == MAIN {
-            self.parent.is_stopped = true;
-        } else {
+        self.agents[slot].is_over = true;
+        if slot != MAIN {
             self.record.launches.failed += 1;
             self.agents[slot].report = Tokens::ZERO;
             self.child_ended(slot, now);

@@ -12,6 +12,8 @@ pub enum RefusalReason {
     Depth,
     /// Too many children run.
     Concurrency,
+    /// A fork cannot have children.
+    Fork,
 }
 
 impl RefusalReason {
@@ -20,6 +22,7 @@ impl RefusalReason {
         match self {
             RefusalReason::Depth => "depth",
             RefusalReason::Concurrency => "concurrency",
+            RefusalReason::Fork => "fork",
         }
     }
 }
@@ -33,6 +36,8 @@ pub struct Texts {
     pub refused_depth: Option<String>,
     /// Of a call refused because too many children run.
     pub refused_concurrency: Option<String>,
+    /// Of a fork's call.
+    pub refused_fork: Option<String>,
     /// Of an agent that was compacted again and again and stopped.
     pub thrashing: Option<String>,
     /// Of an agent whose prompt no longer fits into the window.
@@ -47,6 +52,7 @@ impl Texts {
         match reason {
             RefusalReason::Depth => self.refused_depth.as_deref(),
             RefusalReason::Concurrency => self.refused_concurrency.as_deref(),
+            RefusalReason::Fork => self.refused_fork.as_deref(),
         }
     }
 

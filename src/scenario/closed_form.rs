@@ -131,6 +131,7 @@ fn holds(variant: &LoadedVariant) -> bool {
         && scenario.cache.breakpoints.contains(&BreakpointName::End)
         && scenario.cache.minimum.is_none()
         && scenario.task.prefix_change == PrefixChange::None
+        && variant.plan.most_children().1 <= 1
         && variant.plan.models().iter().all(has_one_tier)
         && variant.plan.models()[0].trigger.is_none_or(|trigger| context < trigger)
 }

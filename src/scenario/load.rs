@@ -535,6 +535,7 @@ fn plan_input<'a>(
         fanout: &scenario.fanout,
         wrappers: &scenario.wrappers,
         fork: &scenario.fork,
+        nested: &scenario.nested,
         limits: &scenario.limits,
         texts: &scenario.texts,
         provider: &scenario.provider,

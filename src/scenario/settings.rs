@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::cache::CachePolicy;
-use crate::orchestration::{Fanout, Fork, Limits, Machine, Provider, Session, Texts, Wrappers};
+use crate::orchestration::{
+    Fanout, Fork, Limits, Machine, Nested, Provider, Session, Texts, Wrappers,
+};
 use crate::workload::{Compaction, Latency, Startups, TaskSettings};
 
 /// A scenario: what is known of a session, its work, its client and its provider.
@@ -30,6 +32,8 @@ pub struct Scenario {
     pub session: Session,
     /// How the parent spreads its tasks.
     pub fanout: Fanout,
+    /// What children delegate themselves.
+    pub nested: Nested,
     /// The work itself.
     pub task: TaskSettings,
     /// Start-up contexts by kind of agent.
@@ -65,6 +69,7 @@ impl Default for Scenario {
             prices: (),
             session: Session::default(),
             fanout: Fanout::default(),
+            nested: Nested::default(),
             task: TaskSettings::default(),
             startup: Startups::default(),
             wrappers: Wrappers::default(),
@@ -116,6 +121,7 @@ pub fn is_settings(path: &str) -> bool {
         parts.as_slice(),
         ["" | "session"
             | "fanout"
+            | "nested"
             | "task"
             | "startup"
             | "wrappers"

@@ -9,6 +9,8 @@ use crate::workload::{Distribution, FirstToken, Quantity, Startup, Trigger};
 
 /// Most tasks of a fan-out.
 const TASKS_MAX: u32 = 100_000;
+/// Most children of a run, those of children included.
+const CHILDREN_MAX: u64 = 1_000_000;
 /// Most iterations of a task.
 const ITERATIONS_MAX: f64 = 100_000.0;
 /// Most requests of one run, on average: some seconds of work.
@@ -25,6 +27,7 @@ pub(super) fn check(scenario: &Scenario, tree: &Tree) -> Vec<Problem> {
     }
     check_fanout(&scenario.fanout, &mut found);
     check_limits(&scenario.limits, &mut found);
+    check_nested(scenario, &mut found);
     check_provider(scenario, &mut found);
     check_task(scenario, &mut found);
     check_cache(&scenario.cache, &mut found);
@@ -77,6 +80,36 @@ fn check_provider(scenario: &Scenario, found: &mut Vec<(&str, String)>) {
     }
 }
 
+fn check_nested(scenario: &Scenario, found: &mut Vec<(&str, String)>) {
+    let (nested, fanout) = (&scenario.nested, &scenario.fanout);
+    if !(0.0..=1.0).contains(&nested.probability) {
+        let message = format!("{} is not a probability from 0 to 1", nested.probability);
+        found.push(("nested.probability", message));
+    }
+    if matches!(nested.agent, AgentKind::Fork | AgentKind::Inline) {
+        let agent = nested.agent.name();
+        found.push(("nested.agent", format!("`{agent}`; expected fresh, explore or plan")));
+    }
+    match nested.most(fanout.tasks, fanout.agent, scenario.limits.depth) {
+        None if nested.count.greatest().is_infinite() => {
+            let message = "has no greatest value, so the tree of children has none; give it `max`";
+            found.push(("nested.count", message.into()));
+        }
+        None => {
+            let message = "children would launch children without end; set limits.depth";
+            found.push(("nested.count", message.into()));
+        }
+        Some((most, layers)) if most > CHILDREN_MAX => {
+            let message = format!(
+                "up to {most} children in {layers} layers; at most {CHILDREN_MAX}: lower it, \
+                 limits.depth or fanout.tasks"
+            );
+            found.push(("nested.count", message));
+        }
+        Some(_) => {}
+    }
+}
+
 fn check_failures(failures: &[ScriptedFailure], found: &mut Vec<(&str, String)>) {
     for failure in failures {
         let key = "provider.failures";
@@ -108,11 +141,14 @@ fn check_task(scenario: &Scenario, found: &mut Vec<(&str, String)>) {
         ("task.iterations", scenario.task.iterations.mean()),
         ("task.rediscovery.iterations", scenario.task.rediscovery.iterations.mean()),
     ];
-    let requests = f64::from(scenario.fanout.tasks) * (counts[0].1 + counts[1].1);
+    let fanout = &scenario.fanout;
+    let most = scenario.nested.most(fanout.tasks, fanout.agent, scenario.limits.depth);
+    let agents = most.map_or(0, |(most, _)| most).max(u64::from(fanout.tasks));
+    let requests = agents as f64 * (counts[0].1 + counts[1].1);
     if requests > REQUESTS_MAX {
         let message = format!(
-            "{requests:.0} requests in one run on average; at most {REQUESTS_MAX}: lower it or \
-             fanout.tasks"
+            "{requests:.0} requests in one run on average; at most {REQUESTS_MAX}: lower it, \
+             fanout.tasks or nested.count"
         );
         found.push(("task.iterations", message));
     }
@@ -240,6 +276,7 @@ pub(super) fn resolve_files(
     resolve("task.tool_time", &mut task.tool_time, (tree, &mut problems), read);
     resolve("task.report", &mut task.report, (tree, &mut problems), read);
     resolve("task.prompt", &mut task.prompt, (tree, &mut problems), read);
+    resolve("nested.count", &mut scenario.nested.count, (tree, &mut problems), read);
     let again = &mut task.rediscovery;
     resolve("task.rediscovery.tokens", &mut again.tokens, (tree, &mut problems), read);
     resolve("task.rediscovery.iterations", &mut again.iterations, (tree, &mut problems), read);

@@ -87,6 +87,11 @@ impl<Q: Quantity> Distribution<Q> {
         }
     }
 
+    /// Returns the greatest value that can be drawn, in the base unit; may be infinite.
+    pub fn greatest(&self) -> f64 {
+        self.law.greatest()
+    }
+
     /// Returns the sampler. Files must have been read.
     pub fn compile(&self) -> Sampler {
         self.compile_with(&Tables::default())
@@ -148,6 +153,24 @@ impl Law {
             }
             _ => 0,
         }
+    }
+
+    fn greatest(&self) -> f64 {
+        let largest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
+        let whole = match &self.shape {
+            Shape::Constant(value) => *value,
+            Shape::Sequence(values) | Shape::Empirical { values, .. } => {
+                largest(&mut values.iter().copied())
+            }
+            Shape::Parametric(_, Family::Uniform { high, .. }) => *high,
+            Shape::Parametric(..) => f64::INFINITY,
+            Shape::Mixture(components) => {
+                let drawn = components.iter().filter(|(weight, _)| *weight > 0.0);
+                largest(&mut drawn.map(|(_, law)| law.greatest()))
+            }
+            Shape::Quantiles(points) => largest(&mut points.iter().map(|(_, value)| *value)),
+        };
+        whole.min(self.max.unwrap_or(f64::INFINITY))
     }
 
     /// Returns the family after truncation. Checks have shown that something is left of it.

@@ -240,3 +240,21 @@ fn the_schema_names_every_family_and_refers_to_itself() {
     }
     assert!(schema.contains("TokensDistribution") || schema.contains("\"$ref\":\"#\""), "{schema}");
 }
+
+#[test]
+fn the_greatest_value_is_that_of_the_law_and_its_limit() {
+    let cases = [
+        ("7", 7.0),
+        ("{ sequence = [3, 9, 4] }", 9.0),
+        ("{ uniform = { low = 1, high = 5 } }", 5.0),
+        ("{ uniform = { low = 1, high = 5 }, max = 3 }", 3.0),
+        ("{ empirical = [2, 8, 1] }", 8.0),
+        ("{ quantiles = [[0.5, 2], [0.9, 6]] }", 6.0),
+        ("{ exponential = { mean = 4 } }", f64::INFINITY),
+        ("{ exponential = { mean = 4 }, max = 20 }", 20.0),
+    ];
+    for (text, greatest) in cases {
+        let law = count(text);
+        assert_eq!(law.greatest().total_cmp(&greatest), std::cmp::Ordering::Equal, "{text}");
+    }
+}

@@ -9,6 +9,7 @@ mod decisions;
 mod engine;
 mod event_log;
 mod loading;
+mod nested;
 mod oracles;
 mod orchestration;
 mod provider;

@@ -61,6 +61,14 @@ pub(crate) fn world(random: &mut SplitMix) -> String {
         let _ = writeln!(text, "max_parallel = {}", 1 + random.below(4));
     }
     let _ = writeln!(text, "[limits]\nconcurrency = {}", 1 + random.below(8));
+    let _ = writeln!(text, "depth = {}\ntools = {}", random.below(4), 1 + random.below(3));
+    if random.below(2) == 0 {
+        let _ = writeln!(text, "[nested]\ncount = {{ sequence = [{}, 1] }}", random.below(4));
+        let _ = writeln!(text, "probability = {}", draw(random, &["0.5", "1"]));
+        let _ = writeln!(text, "background = {}", random.below(2) == 0);
+        let _ = writeln!(text, "agent = \"{}\"", draw(random, &["fresh", "fresh", "explore"]));
+        let _ = writeln!(text, "after = {}", random.below(3));
+    }
     let _ = writeln!(text, "[task]\niterations = {{ uniform = {{ low = 1, high = 6 }} }}");
     let _ = writeln!(text, "output = {}\nreport = 300", draw(random, &["0", "400", "20000"]));
     let _ = writeln!(text, "tool_result = {}\nprompt = 200", draw(random, &["0", "1500"]));

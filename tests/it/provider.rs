@@ -165,3 +165,54 @@ fn closed_loops_spend_the_time_at_the_station_that_theory_says() {
         assert_mean(&means, expected, &format!("{agents} agents on {cores} cores"));
     }
 }
+
+/// The schedule that was recorded (C18): 429 with retry-after 2, then 1, then three 529s, whose
+/// waits are 0.5 s doubled with each failed attempt, the 429s counted.
+const SCRIPT: &str = "[session]\nprompt = 5000\n[fanout]\nagent = \"inline\"\n[task]\niterations = 2\n\
+                      output = 10\ntool_time = \"1s\"\n[latency]\nfirst_token = 0\nspeed = 10\n\
+                      [provider]\nbackoff_jitter = 0\nfailures = [\n\
+                      { request = 2, status = 429, retry_after = \"2s\" },\n\
+                      { request = 2, status = 429, retry_after = \"1s\" },\n\
+                      { request = 2 },\n{ request = 2 },\n{ request = 2 },\n]\n";
+
+#[test]
+fn scripted_failures_come_one_after_another() {
+    let plan = scenario(SCRIPT, &[]).base.plan;
+    assert!(!plan.is_random());
+    let log = System::new(plan, 1).run_logged(1);
+    // The first response ends at 1 s and its tools at 2 s.
+    let starts = log.attempts.iter().map(|attempt| (attempt.start.as_micros(), attempt.status));
+    let expected =
+        [(2, 429), (4, 429), (5, 529), (7, 529), (11, 529)].map(|(at, s)| (at * 1_000_000, s));
+    assert_eq!(starts.collect::<Vec<_>>(), expected);
+    assert_eq!(log.requests[1].start, SimTime::from_micros(19_000_000));
+    let system = run(SCRIPT, &[]);
+    assert_eq!((system.record().rate_limited, system.record().overloaded), (2, 3));
+    assert!(scenario(SCRIPT, &[("provider.backoff_jitter", "0.25")]).base.plan.is_random());
+}
+
+#[test]
+fn a_script_lasts_as_long_as_the_client_tries() {
+    let system = run(SCRIPT, &[("provider.tries", "5")]);
+    assert_eq!(system.record().outcome, forkcast::orchestration::Outcome::RateLimited);
+    assert_eq!(system.bill().requests, 1);
+    let system = run(SCRIPT, &[("provider.tries", "6")]);
+    assert_eq!(system.bill().requests, 2);
+}
+
+#[test]
+fn a_script_that_no_client_could_follow_is_refused() {
+    let cases = [
+        ("{ agent = \"b1\" }", "`b1` is no agent"),
+        ("{ agent = \"a0\" }", "`a0` is no agent"),
+        ("{ request = 0 }", "counted from 1"),
+        ("{ status = 500 }", "status 500; expected 429 or 529"),
+    ];
+    for (failure, expected) in cases {
+        let text = format!("[provider]\nfailures = [{failure}]\n");
+        let Err(problems) = crate::support::try_load(&text, &[]) else {
+            panic!("{failure} loads");
+        };
+        assert!(problems.render(false).contains(expected), "{failure}");
+    }
+}

@@ -1,0 +1,209 @@
+//! The loop of an agent that does a task: iterations, tool work, the end (semantics 5).
+
+use crate::cache::BlockKind;
+use crate::ledger::Role;
+use crate::orchestration::AgentKind;
+use crate::orchestration::agent::{Activity, Agent};
+use crate::orchestration::log::Happening;
+use crate::orchestration::outcome::Outcome;
+use crate::orchestration::system::{MAIN, Purpose, System};
+use crate::orchestration::team::TaskId;
+use crate::units::{SimTime, Tokens};
+use crate::workload::PrefixChange;
+
+impl System {
+    /// Draws how long a task is and makes the agent ready for its first iteration.
+    pub(super) fn begin_task(&mut self, slot: usize, task: TaskId) {
+        let at = u64::from(task.index);
+        let stream = |purpose| self.stream(task.family, purpose);
+        let work = &self.plan.work;
+        let iterations = work.iterations.sample_count_at_least_one(stream(Purpose::Iterations), at);
+        let report = work.report.sample_tokens(stream(Purpose::Report), at);
+        let mut rediscovery = (0, 0);
+        if slot != MAIN && self.plan.setups.kind(self.agents[slot].setup) != AgentKind::Fork {
+            let extra = stream(Purpose::RediscoveryIterations);
+            let extra = work.rediscovery_iterations.sample(extra, at);
+            let tokens = stream(Purpose::RediscoveryTokens);
+            let tokens = work.rediscovery_tokens.sample_tokens(tokens, at);
+            rediscovery = ((extra + 0.5) as u32, tokens.get());
+        }
+        let children = if self.may_nest(slot) { self.draw_children(task) } else { 0 };
+        let streams = self.streams(task.entity());
+        let after = self.plan.nested.after.min(iterations - 1);
+        let agent = &mut self.agents[slot];
+        agent.activity = Activity::Iterate;
+        agent.task = task;
+        agent.streams = streams;
+        agent.iteration = 0;
+        agent.report = report;
+        (agent.rediscovery, agent.rediscovery_tokens) = rediscovery;
+        agent.iterations = iterations + agent.rediscovery;
+        if children > 0 {
+            agent.children = children;
+            agent.delegates_at = Some(agent.rediscovery + after);
+            agent.iterations += 1;
+        }
+    }
+
+    /// Returns whether a child asks for children of its own: a fork does in vain, since the tool
+    /// stays listed; whoever lacks the tool does not.
+    fn may_nest(&self, slot: usize) -> bool {
+        let agent = &self.agents[slot];
+        slot != MAIN
+            && match self.plan.setups.kind(agent.setup) {
+                AgentKind::Fork => true,
+                AgentKind::Fresh => self.plan.depth.is_none_or(|depth| agent.depth < depth),
+                AgentKind::Explore | AgentKind::Plan | AgentKind::Inline => false,
+            }
+    }
+
+    /// Draws how many children the agent that does a task launches.
+    fn draw_children(&self, task: TaskId) -> u32 {
+        let nested = &self.plan.nested;
+        let at = u64::from(task.index);
+        let uniform = self.stream(task.family, Purpose::Nests).at(at) >> 11;
+        if uniform as f64 / (1u64 << 53) as f64 >= nested.probability {
+            return 0;
+        }
+        let stream = self.stream(task.family, Purpose::Children);
+        (nested.count.sample(stream, at) + 0.5) as u32
+    }
+
+    pub(super) fn send_iteration(&mut self, slot: usize, now: SimTime) {
+        self.flush(slot);
+        self.change_prefix(slot);
+        let agent = &self.agents[slot];
+        let role = if slot == MAIN { Role::Main } else { Role::Subagent };
+        if agent.delegates_at == Some(agent.iteration) {
+            let call = self.plan.nested.wrapper.call.get();
+            let output = Tokens::new(call * u64::from(agent.children));
+            let out = self.outgoing(slot, role, output);
+            self.send_and_wait(slot, now, &out);
+            return;
+        }
+        let place = Place::of(agent);
+        let (output, first_token) = if place.again {
+            (Purpose::RediscoveryOutput, Purpose::RediscoveryFirstToken)
+        } else {
+            (Purpose::Output, Purpose::FirstToken)
+        };
+        let output = if place.is_last {
+            agent.report
+        } else {
+            let stream = agent.streams.purpose(output as u64);
+            self.plan.work.output.sample_tokens(stream, place.counter)
+        };
+        let entity = agent.task.entity();
+        let mut out = self.outgoing(slot, role, output);
+        out.draw = (entity, first_token, place.counter);
+        self.send_and_wait(slot, now, &out);
+    }
+
+    pub(super) fn end_iteration(&mut self, slot: usize, now: SimTime) {
+        let agent = &self.agents[slot];
+        let place = Place::of(agent);
+        if place.is_last {
+            self.end_task(slot, now);
+            return;
+        }
+        if agent.delegates_at == Some(agent.iteration) {
+            self.delegate(slot, now, agent.children);
+            return;
+        }
+        let streams = agent.streams;
+        let (result, time) = if place.again {
+            let share = share(agent.rediscovery_tokens, agent.rediscovery, agent.iteration);
+            (share, Purpose::RediscoveryToolTime)
+        } else {
+            let stream = streams.purpose(Purpose::ToolResult as u64);
+            (self.plan.work.tool_result.sample_tokens(stream, place.counter), Purpose::ToolTime)
+        };
+        let stream = streams.purpose(time as u64);
+        let time = self.plan.work.tool_time.sample_duration(stream, place.counter);
+        let agent = &mut self.agents[slot];
+        agent.iteration += 1;
+        let output = agent.output;
+        agent.add(output, BlockKind::ToolUse);
+        agent.add(result, BlockKind::ToolResult);
+        self.add_note(slot);
+        self.start_tools(slot, now, time);
+    }
+
+    fn end_task(&mut self, slot: usize, now: SimTime) {
+        if slot == MAIN {
+            self.end_inline_task(now);
+            return;
+        }
+        if self.has_children_out(slot) {
+            self.await_children(slot, now);
+            return;
+        }
+        self.agents[slot].activity = Activity::Idle;
+        self.agents[slot].is_over = true;
+        self.record.launches.completed += 1;
+        self.note(slot, now, Happening::AgentEnded { outcome: Outcome::Completed });
+        self.child_ended(slot, now);
+    }
+
+    /// Makes the prompt anew from the level that changes before every request.
+    fn change_prefix(&mut self, slot: usize) {
+        let old = self.agents[slot].base;
+        let from = match self.plan.work.prefix_change {
+            PrefixChange::None => return,
+            PrefixChange::Messages => old.system,
+            PrefixChange::System => old.tools,
+            PrefixChange::Tools => old.root,
+        };
+        let mut agent = self.agents[slot].clone();
+        let mut at = from;
+        let kept = self.cache.tree().tokens(from);
+        for (block, tokens, kind) in self.cache.tree().blocks(self.agents[slot].prompt) {
+            if self.cache.tree().tokens(block) <= kept {
+                continue;
+            }
+            let startup = self.cache.tree().is_startup(block);
+            at = self.append(at, tokens, kind, startup);
+            let places = [
+                &mut agent.base.tools,
+                &mut agent.base.identity,
+                &mut agent.base.system,
+                &mut agent.base.project,
+                &mut agent.last_output,
+            ];
+            for place in places.into_iter().chain(agent.before_directive.as_mut()) {
+                if *place == block {
+                    *place = at;
+                }
+            }
+        }
+        agent.prompt = at;
+        self.agents[slot] = agent;
+    }
+}
+
+/// Where in its task an agent is.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// Whether it finds out again what the parent knew.
+    again: bool,
+    /// Number of the iteration among those of its sort, from which it draws.
+    counter: u64,
+    is_last: bool,
+}
+
+impl Place {
+    /// A message with calls is none of the task's own iterations: it shifts no draw.
+    fn of(agent: &Agent) -> Place {
+        let own = agent.iteration;
+        let again = own < agent.rediscovery;
+        let calls = u32::from(agent.delegates_at.is_some_and(|at| at < own));
+        let counter = if again { own } else { own - agent.rediscovery - calls };
+        Place { again, counter: u64::from(counter), is_last: own + 1 == agent.iterations }
+    }
+}
+
+/// Part `index` of `total` spread over `parts`, the remainder over the first ones.
+fn share(total: u64, parts: u32, index: u32) -> Tokens {
+    let parts = u64::from(parts);
+    Tokens::new(total / parts + u64::from(u64::from(index) < total % parts))
+}
