@@ -61,8 +61,10 @@
 pub mod cache;
 pub mod des;
 pub mod experiment;
+pub mod figure;
 pub mod ledger;
 pub mod orchestration;
+pub mod plot;
 pub mod pricing;
 pub mod report;
 pub mod scenario;

@@ -1,10 +1,14 @@
 //! All arguments.
 
+mod plot;
+
 use std::path::PathBuf;
 
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 use forkcast::experiment::{Indifference, Objective};
 use forkcast::scenario::KeyRange;
+
+pub(super) use plot::{FigureKind, PlotFormat, PlotOptions, PlotTheme};
 
 /// Forecasts what an agent orchestration will cost, fork or fresh, before it runs.
 #[derive(Debug, Parser)]
@@ -41,6 +45,8 @@ pub(super) enum Command {
     Size(SizeOptions),
     /// Change one setting at a time, and the provider's unconfirmed rules: what matters most?
     Sensitivity(SensitivityOptions),
+    /// Draw figures from figure files, as SVG and PNG
+    Plot(PlotOptions),
     /// Price a recorded request trace, alone or against the usage recorded in it
     Trace(TraceOptions),
     /// Replay the built-in published cases: expected, got, source, verdict
@@ -51,9 +57,9 @@ pub(super) enum Command {
     Profiles(ProfilesOptions),
     /// Check a scenario: all problems at once
     Check(CheckOptions),
-    /// Print the JSON Schema of scenario files, or the reference as Markdown
+    /// Print the JSON Schema of scenario or figure files, or the reference as Markdown
     Schema(SchemaOptions),
-    /// Write a commented scenario to start from
+    /// Write a commented scenario or figure file to start from
     Init(InitOptions),
     /// Print a completion script for a shell
     Completions(CompletionsOptions),
@@ -517,14 +523,20 @@ pub(super) struct SchemaOptions {
     /// The reference of all keys as Markdown instead of JSON Schema
     #[arg(long)]
     pub(super) markdown: bool,
+    /// Of figure files instead of scenarios
+    #[arg(long)]
+    pub(super) figure: bool,
 }
 
 /// Options of `init`.
 #[derive(Debug, clap::Args)]
 pub(super) struct InitOptions {
-    /// File to write; an existing one is left alone
-    #[arg(value_name = "FILE", default_value = "scenario.toml")]
-    pub(super) file: PathBuf,
+    /// File to write; an existing one is left alone [default: scenario.toml or figure.toml]
+    #[arg(value_name = "FILE")]
+    pub(super) file: Option<PathBuf>,
+    /// A figure file of this kind instead of a scenario
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub(super) figure: Option<FigureKind>,
     /// Write to stdout instead
     #[arg(long)]
     pub(super) stdout: bool,

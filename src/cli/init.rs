@@ -1,6 +1,8 @@
-//! `forkcast init`: a commented scenario to start from.
+//! `forkcast init`: a commented scenario or figure file to start from.
 
-use super::args::InitOptions;
+use std::path::PathBuf;
+
+use super::args::{FigureKind, InitOptions};
 use super::failure::Failure;
 use super::{files, terminal};
 
@@ -8,19 +10,29 @@ const STARTER: &str = include_str!("starter.toml");
 
 /// Writes the starter, but never over a file that is there.
 pub(super) fn run(options: &InitOptions) -> Result<(), Failure> {
+    let (starter, name, command) = match options.figure {
+        None => (STARTER, "scenario.toml", "compare"),
+        Some(kind) => (figure(kind), "figure.toml", "plot"),
+    };
     if options.stdout {
-        return files::write_out(None, STARTER);
+        return files::write_out(None, starter);
     }
-    if options.file.exists() {
+    let file = options.file.clone().unwrap_or_else(|| PathBuf::from(name));
+    if file.exists() {
         return Err(Failure::Message {
-            message: format!("`{}` exists already", options.file.display()),
+            message: format!("`{}` exists already", file.display()),
             hint: Some("name another file, or write to stdout with --stdout".to_owned()),
         });
     }
-    files::write_whole(&options.file, STARTER)?;
-    terminal::talk(&format!(
-        "wrote {}; try: forkcast compare {0}",
-        terminal::printable(&options.file.display().to_string())
-    ));
+    files::write_whole(&file, starter)?;
+    let shown = terminal::printable(&file.display().to_string());
+    terminal::talk(&format!("wrote {shown}; try: forkcast {command} {shown}"));
     Ok(())
+}
+
+fn figure(kind: FigureKind) -> &'static str {
+    match kind {
+        FigureKind::Line => include_str!("starters/line.toml"),
+        FigureKind::Bars => include_str!("starters/bars.toml"),
+    }
 }

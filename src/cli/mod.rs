@@ -17,6 +17,7 @@ mod files;
 mod init;
 mod layout;
 mod merge;
+mod plot;
 mod prices;
 mod profiles;
 mod scenarios;
@@ -66,6 +67,7 @@ fn run(args: &Args) -> Result<(), Failure> {
         Command::Breakeven(options) => breakeven::run(options),
         Command::Size(options) => size::run(options),
         Command::Sensitivity(options) => sensitivity::run(options),
+        Command::Plot(options) => plot::run(options),
         Command::Trace(options) => trace::run(options),
         Command::Validate(options) => validate::run(options),
         Command::Prices(options) => prices::run(&options.command),

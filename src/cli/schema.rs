@@ -1,6 +1,6 @@
-//! `forkcast schema`: the file format, for editors and for people.
+//! `forkcast schema`: the file formats, for editors and for people.
 
-use forkcast::scenario::{json_schema, reference_markdown};
+use forkcast::{plot, scenario};
 
 use super::args::SchemaOptions;
 use super::failure::Failure;
@@ -8,7 +8,11 @@ use super::files;
 
 /// Prints the schema or the reference.
 pub(super) fn run(options: &SchemaOptions) -> Result<(), Failure> {
-    let text =
-        if options.markdown { reference_markdown() } else { format!("{:#}\n", json_schema()) };
+    let text = match (options.figure, options.markdown) {
+        (false, false) => format!("{:#}\n", scenario::json_schema()),
+        (false, true) => scenario::reference_markdown(),
+        (true, false) => format!("{:#}\n", plot::json_schema()),
+        (true, true) => plot::reference_markdown(),
+    };
     files::write_out(None, &text)
 }

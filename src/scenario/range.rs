@@ -100,8 +100,11 @@ impl Unit {
     }
 }
 
-/// Reads a number that may have a unit.
-pub(super) fn quantity(text: &str) -> Result<(f64, Unit), String> {
+/// Reads a number that may have a unit; tokens and money as plain numbers, times in seconds.
+///
+/// # Errors
+/// When it is neither; the message says what is accepted.
+pub fn quantity(text: &str) -> Result<(f64, Unit), String> {
     let text = text.trim().trim_matches('"');
     let number = text.replace('_', "").parse::<f64>().ok().filter(|number| number.is_finite());
     let tokens = || parse_tokens(text).ok().map(|tokens| tokens.get() as f64);

@@ -23,8 +23,15 @@ pub fn markdown() -> String {
                     as \"5m\"; tokens are numbers or texts such as \"48.5k\"; a distribution is a \
                     constant or a table such as { lognormal = { median = 24, mean = 35 } }.\n"
         .to_owned();
-    table(&schema, &schema, "", &mut text);
+    text.push_str(&keys_markdown(&schema));
     text.push_str(DISTRIBUTIONS);
+    text
+}
+
+/// Returns the keys of a schema as Markdown tables: key, meaning, what is accepted, default.
+pub fn keys_markdown(schema: &Value) -> String {
+    let mut text = String::new();
+    table(schema, schema, "", &mut text);
     text
 }
 

@@ -65,6 +65,12 @@ impl Study {
         Ok(())
     }
 
+    /// Leaves the scenario alone, without its variants.
+    pub fn drop_variants(&mut self) {
+        self.prepared.variants.clear();
+        self.loaded.variants = vec![self.loaded.base.clone()];
+    }
+
     /// Checks a point, which is cheaper than to load it.
     ///
     /// # Errors

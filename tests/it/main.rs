@@ -12,6 +12,7 @@ mod loading;
 mod nested;
 mod oracles;
 mod orchestration;
+mod plots;
 mod provider;
 mod provider_rules;
 mod recorded;

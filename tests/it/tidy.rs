@@ -25,8 +25,8 @@ use text::{machine_path, numbered, source_faults, spelling_faults, text_faults};
 const SKIPPED: [&str; 2] = ["target", ".git"];
 
 /// Documents whose links are checked.
-const DOCUMENTS: [&str; 4] =
-    ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "scenarios/README.md"];
+const DOCUMENTS: [&str; 5] =
+    ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "scenarios/README.md", "plots/README.md"];
 
 /// The command that README.md gives for the tests, and that `.ci/run` runs.
 const TEST_COMMAND: &str = "cargo test";

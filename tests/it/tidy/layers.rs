@@ -4,7 +4,7 @@ use super::source::{Source, line_of};
 
 /// Each top module and the others it may name, in the order of the diagram. A row names only
 /// modules of rows above it, so there are no cycles.
-const LAYERS: [(&str, &[&str]); 14] = [
+const LAYERS: [(&str, &[&str]); 16] = [
     ("units", &[]),
     ("des", &["units"]),
     ("stats", &["units"]),
@@ -19,6 +19,11 @@ const LAYERS: [(&str, &[&str]); 14] = [
     ),
     ("scenario", &["units", "cache", "pricing", "workload", "orchestration", "experiment"]),
     ("trace", &["units", "des", "cache", "pricing", "ledger"]),
+    ("figure", &[]),
+    (
+        "plot",
+        &["units", "stats", "cache", "ledger", "orchestration", "experiment", "scenario", "figure"],
+    ),
     (
         "report",
         &[
