@@ -107,9 +107,10 @@ impl Bars {
 
     /// Writes the whole at a bar's end, and draws its interval under the bar.
     fn draw_value(&self, scene: &mut Scene, bar: &Bar, x: &Scale, (top, bottom): (f64, f64)) {
-        let place =
-            (x.at(bar.total()) + 7.0, f64::midpoint(top, bottom) + VALUE.cap_height() / 2.0);
-        scene.plated(Text::new(self.value(bar), place, Anchor::Start, VALUE), TEXT);
+        let letters = Type { size: VALUE.size.min(1.25 * (bottom - top)), ..VALUE };
+        let baseline = f64::midpoint(top, bottom) + letters.cap_height() / 2.0;
+        let place = (x.at(bar.total()) + 7.0, baseline);
+        scene.plated(Text::new(self.value(bar), place, Anchor::Start, letters), TEXT);
         let Some(half) = bar.half_width.filter(|half| *half > 0.0) else { return };
         let ends = (bar.total() - half, bar.total() + half);
         let (low, high, y) = (x.at(ends.0), x.at(ends.1), bottom + 4.0);

@@ -231,7 +231,7 @@ mod tests {
                     facet = \"variant=a\"\n";
         let expected = "\
 f.toml:1:1: scenario: key `scenario` is missing; write the path of a scenario file
-f.toml:2:5: y: `cost` is no column of results; the nearest is `misses`
+f.toml:2:5: y: `cost` is no column of results; the nearest is `cost_usd`
 f.toml:2:5: y: does not act on kind `bars`, only on line
 f.toml:3:10: series: `1..` has `` where a number belongs: at most nine decimals, and a unit of \
 tokens (k, M), of time (us, ms, s, m, h, d), % or tokens/s; a range is LO..HI, LO..HI:STEP, \
