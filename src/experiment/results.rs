@@ -57,6 +57,8 @@ pub struct VariantResults {
     pub expected_rebuilds: f64,
     /// Launches of children.
     pub launches: LaunchMeans,
+    /// Tasks that were called and not done: refused for good, or their child stopped.
+    pub tasks_dropped: f64,
     /// Attempts that failed: above a rate limit (429), or the provider overloaded (529).
     pub failed_attempts: Breakdown,
     /// Sum over agents of the size of the agent's last request, output included: what a client
@@ -203,6 +205,7 @@ impl VariantResults {
             misses: mean(totals.misses.into()),
             expected_rebuilds: mean(totals.expected_rebuilds.into()),
             launches: launches(totals.launches.map(|sum| mean(sum.into()))),
+            tasks_dropped: mean(totals.dropped.into()),
             failed_attempts: ["rate_limited", "overloaded"]
                 .into_iter()
                 .zip(totals.failed_attempts.map(|sum| mean(sum.into())))
@@ -214,13 +217,11 @@ impl VariantResults {
         }
     }
 
-    /// Returns how many tasks of a run are refused or fail, and how many are called, on average.
+    /// Returns how many tasks of a run are called and not done, and how many calls there are, on
+    /// average.
     pub fn dropped_tasks(&self) -> (f64, f64) {
-        let count = |wanted: &str| {
-            let of_kind = self.launches.iter().filter(|(name, _)| name.starts_with(wanted));
-            of_kind.map(|(_, count)| count).sum::<f64>()
-        };
-        (count("refused_") + count("failed"), count("attempted"))
+        let attempted = self.launches.iter().find(|(name, _)| *name == "attempted");
+        (self.tasks_dropped, attempted.map_or(0.0, |(_, count)| *count))
     }
 
     /// Returns the share of replications that ended in a way, by its key; 0 of an unknown key.

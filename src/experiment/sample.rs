@@ -2,7 +2,8 @@
 
 use crate::cache::CachePolicy;
 use crate::orchestration::{
-    Fanout, Fork, Limits, Machine, Nested, Plan, PlanInput, Provider, Session, Texts, Wrappers,
+    Fanout, Fork, Limits, Machine, Nested, Plan, PlanInput, Provider, Resume, Session, Texts,
+    Workflow, Wrappers,
 };
 use crate::pricing::{PriceBook, RateOptions};
 use crate::units::Date;
@@ -39,6 +40,8 @@ pub(crate) fn plan(agent: &str, task: &str) -> Plan {
         fork: &Fork::default(),
         texts: &Texts::default(),
         nested: &Nested::default(),
+        workflow: &Workflow::default(),
+        resume: &Resume::default(),
         limits: &Limits::default(),
         provider: &Provider::default(),
         machine: &Machine::default(),

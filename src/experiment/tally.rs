@@ -88,6 +88,8 @@ pub(super) struct Totals {
     pub(super) expected_rebuilds: u64,
     /// Attempted, started, refused, completed, failed.
     pub(super) launches: [u64; 7],
+    /// Tasks called and not done.
+    pub(super) dropped: u64,
     /// Attempts above a rate limit, attempts that found the provider overloaded.
     pub(super) failed_attempts: [u64; 2],
     pub(super) last_request: u128,
@@ -121,6 +123,7 @@ impl Totals {
         self.misses += other.misses;
         self.expected_rebuilds += other.expected_rebuilds;
         add_each(&mut self.launches, &other.launches);
+        self.dropped += other.dropped;
         add_each(&mut self.failed_attempts, &other.failed_attempts);
         self.last_request += other.last_request;
         add_each(&mut self.outcomes, &other.outcomes);
@@ -156,6 +159,7 @@ impl Totals {
             launches.failed,
         ];
         add_each(&mut self.launches, &counts.map(u64::from));
+        self.dropped += u64::from(launches.dropped);
         add_each(&mut self.failed_attempts, &[record.rate_limited, record.overloaded]);
         self.outcomes[record.outcome as usize] += 1;
     }

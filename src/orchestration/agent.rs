@@ -68,6 +68,8 @@ pub(super) struct Agent {
     pub(super) activity: Activity,
     /// Whether it has come to its end, one way or another.
     pub(super) is_over: bool,
+    /// Whether that was without a report.
+    pub(super) has_failed: bool,
     /// Who launched it, and with which of its messages.
     pub(super) parent: usize,
     pub(super) batch: u32,
@@ -84,6 +86,8 @@ pub(super) struct Agent {
     pub(super) children: u32,
     pub(super) delegates_at: Option<u32>,
     pub(super) is_awaiting: bool,
+    /// Messages that it has been sent.
+    pub(super) messages: u32,
     /// Number of its model in the plan.
     pub(super) model: usize,
     pub(super) base: Base,
@@ -136,6 +140,7 @@ impl Agent {
             event: Event::RequestStart,
             activity: Activity::Idle,
             is_over: false,
+            has_failed: false,
             parent: 0,
             batch: 0,
             depth: 0,
@@ -145,6 +150,7 @@ impl Agent {
             children: 0,
             delegates_at: None,
             is_awaiting: false,
+            messages: 0,
             model: 0,
             base: Base::EMPTY,
             before_directive: None,

@@ -1,6 +1,7 @@
 //! What children start with (semantics D2, D3).
 
 use crate::cache::BlockKind;
+use crate::orchestration::AgentKind;
 use crate::orchestration::agent::Base;
 use crate::orchestration::system::{MAIN, Purpose, System};
 use crate::orchestration::team::TaskId;
@@ -33,8 +34,9 @@ impl System {
         let base = self.base_of(setup);
         let stream = self.stream(task.family, Purpose::Prompt);
         let tokens = self.plan.work.prompt.sample_tokens(stream, u64::from(task.index));
-        let listing = self.plan.setups.startup(setup).listing;
-        let prompt = self.append(base.project, tokens, BlockKind::UserText, false);
+        let startup = self.plan.setups.startup(setup);
+        let (preamble, listing) = (startup.preamble, startup.listing);
+        let prompt = self.append(base.project, preamble + tokens, BlockKind::UserText, false);
         let prompt = self.append(prompt, listing, BlockKind::System, true);
         let model = self.plan.setups.model(setup);
         let agent = &mut self.agents[slot];
@@ -42,6 +44,32 @@ impl System {
         agent.base = base;
         agent.prompt = prompt;
         agent.last_output = prompt;
+    }
+
+    /// Gives a child another start-up context under the same messages.
+    pub(super) fn set_up_again(&mut self, slot: usize, setup: usize) {
+        let agent = &self.agents[slot];
+        if self.plan.setups.shared(agent.setup) == self.plan.setups.shared(setup)
+            || self.plan.setups.kind(setup) == AgentKind::Fork
+        {
+            return;
+        }
+        let (prompt, kept) = (agent.prompt, self.cache.tree().tokens(agent.base.project));
+        let base = self.base_of(setup);
+        let mut at = base.project;
+        let mut last_output = at;
+        for (block, tokens, kind) in self.cache.tree().blocks(prompt) {
+            if self.cache.tree().tokens(block) > kept {
+                let is_startup = self.cache.tree().is_startup(block);
+                at = self.append(at, tokens, kind, is_startup);
+                if block == self.agents[slot].last_output {
+                    last_output = at;
+                }
+            }
+        }
+        let agent = &mut self.agents[slot];
+        (agent.setup, agent.base) = (setup, base);
+        (agent.prompt, agent.last_output) = (at, last_output);
     }
 
     /// Returns the start-up context of a setup, which all children with equal ones share.

@@ -31,21 +31,29 @@ impl System {
         if slot == MAIN { &self.plan.wrapper } else { &self.plan.nested.wrapper }
     }
 
+    /// Returns whether what an agent delegates is a workflow.
+    fn is_workflow(&self, slot: usize) -> bool {
+        slot == MAIN && self.plan.kind == AgentKind::Workflow
+    }
+
     /// Makes calls: they enter the agent's prompt, children start, receipts come back.
     pub(super) fn delegate(&mut self, slot: usize, now: SimTime, calls: u32) {
         let team = self.team_of(slot);
         self.record.launches.attempted += calls;
-        let first = self.teams[team].called;
-        self.teams[team].called += calls;
-        for task in first..first + calls {
+        self.call_tasks(team, calls);
+        for index in 0..calls as usize {
+            let task = self.teams[team].message[index];
             self.note(slot, now, Happening::LaunchAttempted { task });
         }
         let refused = self.refuse(slot, now, calls);
+        self.keep_refused(team, refused);
         let wrapper = self.wrapper(slot).clone();
-        for _ in 0..calls {
+        // A workflow is one call, whatever it launches.
+        let is_workflow = self.is_workflow(slot);
+        let (calls_made, accepted) = if is_workflow { (1, 1) } else { (calls, calls - refused) };
+        for _ in 0..calls_made {
             self.agents[slot].add(wrapper.call, BlockKind::ToolUse);
         }
-        let accepted = calls - refused;
         self.agents[slot].activity = Activity::Idle;
         self.open_batch(team, now, (calls, refused));
         let background =
@@ -59,6 +67,19 @@ impl System {
         } else {
             self.wait_for_children(slot, now);
         }
+    }
+
+    /// Puts the tasks of a message together: first those that are launched again, then new ones.
+    fn call_tasks(&mut self, number: usize, calls: u32) {
+        let again = if self.teams[number].owner == MAIN { self.relaunches_possible() } else { 0 };
+        let team = &mut self.teams[number];
+        team.message.clear();
+        let again = again.min(calls);
+        team.credits -= again;
+        team.message.extend(team.refused.drain(..again as usize));
+        let new = calls - again;
+        team.message.extend(team.called..team.called + new);
+        team.called += new;
     }
 
     /// Lets an agent wait for its children, however long they take.
@@ -81,6 +102,12 @@ impl System {
             self.note_refusals(slot, now, (calls, RefusalReason::Fork));
             return calls;
         }
+        if self.is_workflow(slot) {
+            let refused = calls.saturating_sub(self.plan.workflow.total);
+            self.record.launches.refused_other += refused;
+            self.note_refusals(slot, now, (refused, RefusalReason::Workflow));
+            return refused;
+        }
         let team = &self.teams[agent.team.expect("who calls has a team")];
         let others = self.running - team.running;
         let slots = if slot == MAIN { self.plan.slots } else { self.plan.nested.slots.min(calls) };
@@ -98,8 +125,9 @@ impl System {
     fn note_refusals(&mut self, slot: usize, now: SimTime, of: (u32, RefusalReason)) {
         let (count, reason) = of;
         let team = self.team_of(slot);
-        let called = self.teams[team].called;
-        for task in called - count..called {
+        let calls = self.teams[team].message.len();
+        for index in calls - count as usize..calls {
+            let task = self.teams[team].message[index];
             self.note(slot, now, Happening::LaunchRefused { task, reason });
         }
     }
@@ -108,7 +136,8 @@ impl System {
     fn add_refusals_and_note(&mut self, slot: usize) {
         let team = self.team_of(slot);
         let refusal = self.wrapper(slot).refusal;
-        for _ in 0..self.teams[team].batch.refused {
+        let refused = if self.is_workflow(slot) { 0 } else { self.teams[team].batch.refused };
+        for _ in 0..refused {
             self.agents[slot].add(refusal, BlockKind::ToolResult);
         }
         self.add_note(slot);
@@ -118,7 +147,9 @@ impl System {
     /// iteration of its task.
     fn go_on_after(&mut self, slot: usize, turn: Turn, now: SimTime) {
         if slot == MAIN {
-            self.start_turn(turn, now);
+            if !self.begins_refused_task(now) {
+                self.start_turn(turn, now);
+            }
         } else {
             let agent = &mut self.agents[slot];
             agent.iteration += 1;
@@ -150,22 +181,47 @@ impl System {
             Notices::Batched => pending,
         };
         let (lead, notice) = (self.wrapper(slot).notices_lead, self.wrapper(slot).notice);
-        self.agents[slot].add(lead, BlockKind::UserText);
         let first = self.teams[team].taken;
+        let taken = &self.teams[team].reports[first..first + count];
+        if !taken.iter().all(|report| report.is_resumed) {
+            self.agents[slot].add(lead, BlockKind::UserText);
+        }
         for index in first..first + count {
-            let Report { child, tokens } = self.teams[team].reports[index];
-            let delivery = Delivery::Notice;
-            self.note(slot, now, Happening::ReportDelivered { child, delivery });
+            let Report { child, tokens, .. } = self.teams[team].reports[index];
             self.agents[slot].add(notice + tokens, BlockKind::UserText);
+            if self.is_workflow(slot) {
+                self.deliver_all(team, (Delivery::Notice, now));
+            } else {
+                self.deliver(slot, child as usize, (Delivery::Notice, now));
+            }
         }
         self.teams[team].taken += count;
+    }
+
+    /// The report of a child has entered the prompt of its parent.
+    fn deliver(&mut self, owner: usize, child: usize, (delivery, now): (Delivery, SimTime)) {
+        let happening = Happening::ReportDelivered { child: child as u32, delivery };
+        self.note(owner, now, happening);
+        let team = self.team_of(owner);
+        self.credit_completion(team);
+        self.told_of(owner, child);
+    }
+
+    /// The reports of all children of a message have entered the prompt of their parent.
+    fn deliver_all(&mut self, number: usize, delivery: (Delivery, SimTime)) {
+        let owner = self.teams[number].owner;
+        for index in 0..self.teams[number].members.len() {
+            self.deliver(owner, self.teams[number].members[index], delivery);
+        }
     }
 
     /// A child has ended: its slot is free and its report comes back.
     pub(super) fn child_ended(&mut self, slot: usize, now: SimTime) {
         let child = &self.agents[slot];
         let owner = child.parent;
-        let report = Report { child: slot as u32, tokens: child.report };
+        let is_resumed = child.messages > 0;
+        let is_workflow = self.is_workflow(owner);
+        let mut report = Report { child: slot as u32, tokens: child.report, is_resumed };
         let (batch, in_background) = (child.batch, child.in_background);
         let number = self.team_of(owner);
         self.running -= 1;
@@ -174,10 +230,18 @@ impl System {
         team.batch.ended += u32::from(batch == team.batch.number);
         self.launch_ready(number, now);
         let team = &mut self.teams[number];
-        if in_background {
+        let has_all = team.batch.ended == team.batch.calls;
+        if is_workflow {
+            if has_all {
+                let agents = &self.agents;
+                report.tokens = team.members.iter().map(|slot| agents[*slot].report).sum();
+                team.reports.push(report);
+                self.wake(owner, now);
+            }
+        } else if in_background {
             team.reports.push(report);
             self.wake(owner, now);
-        } else if team.batch.ended == team.batch.calls {
+        } else if has_all {
             self.take_results(number, now);
         }
     }
@@ -209,8 +273,7 @@ impl System {
                 result += after_tools;
             }
             self.agents[owner].add(result, BlockKind::ToolResult);
-            let (child, delivery) = (slot as u32, Delivery::Result);
-            self.note(owner, now, Happening::ReportDelivered { child, delivery });
+            self.deliver(owner, slot, (Delivery::Result, now));
         }
         self.add_refusals_and_note(owner);
         if !self.agents[owner].is_over {
@@ -245,6 +308,6 @@ impl System {
     /// Returns the task of the next child of a team to start.
     pub(super) fn next_task(&self, number: usize) -> TaskId {
         let team = &self.teams[number];
-        TaskId { family: team.family, index: team.batch.first_task + team.batch.started }
+        TaskId { family: team.family, index: team.message[team.batch.started as usize] }
     }
 }

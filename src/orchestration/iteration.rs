@@ -53,7 +53,9 @@ impl System {
             && match self.plan.setups.kind(agent.setup) {
                 AgentKind::Fork => true,
                 AgentKind::Fresh => self.plan.depth.is_none_or(|depth| agent.depth < depth),
-                AgentKind::Explore | AgentKind::Plan | AgentKind::Inline => false,
+                AgentKind::Explore | AgentKind::Plan | AgentKind::Workflow | AgentKind::Inline => {
+                    false
+                }
             }
     }
 

@@ -25,7 +25,6 @@ impl System {
             start: now,
             calls: calls - refused,
             refused,
-            first_task: team.called - calls,
             release: now,
             fork_base: base,
             fork_calls: base,

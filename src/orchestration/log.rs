@@ -123,6 +123,8 @@ pub enum Happening {
         /// When it might have started but for children that ran.
         earliest: SimTime,
     },
+    /// A child that had ended goes on: its parent has sent it a message.
+    Resumed,
     /// A child's report enters the parent's prompt.
     ReportDelivered {
         /// Number of the child.
@@ -366,6 +368,7 @@ impl Happening {
             | Happening::LaunchAttempted { .. }
             | Happening::LaunchRefused { .. }
             | Happening::LaunchStarted { .. }
+            | Happening::Resumed
             | Happening::ReportDelivered { .. }
             | Happening::AgentEnded { .. }
             | Happening::CompactionStarted { .. }

@@ -8,8 +8,8 @@
 //! Reading order: [`settings`](Session), [`Plan`], `event` (what happens, and in which order at
 //! one instant), `agent` (the state of one agent), `system` (the loop and the one match), then its
 //! parts: `request`, `provider`, `team`, `parent`, `delegation`, `launch`, `children`, `iteration`,
-//! `notes`, `compaction`; last [`EventLog`] (what is told of a replication) and `recorder` (how it
-//! is kept).
+//! `refused`, `resume`, `notes`, `compaction`; last [`EventLog`] (what is told of a replication)
+//! and `recorder` (how it is kept).
 
 mod agent;
 mod children;
@@ -26,12 +26,15 @@ mod parent;
 mod plan;
 mod provider;
 mod recorder;
+mod refused;
 mod request;
+mod resume;
 mod settings;
 mod setup;
 mod system;
 mod team;
 mod texts;
+mod workflow;
 
 pub use log::{
     Delivery, EventLog, Happening, LogEntry, RequestPurpose, Span, SpanActivity, WaitReason,
@@ -39,9 +42,12 @@ pub use log::{
 pub use nested::Nested;
 pub use outcome::{AgentBill, Launches, Outcome, RunRecord};
 pub use plan::{ModelPlan, Plan, PlanInput, default_ttl};
+pub use refused::Refused;
+pub use resume::{Resume, ResumedTools};
 pub use settings::{
     AgentKind, Billing, Contention, Fanout, Fork, ForkTail, Launch, Limits, Machine, Notices,
     Prewarm, Provider, Queue, ScriptedFailure, Session, Wrapper, Wrappers,
 };
 pub use system::System;
 pub use texts::{RefusalReason, Texts};
+pub use workflow::Workflow;

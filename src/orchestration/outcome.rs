@@ -43,12 +43,14 @@ pub struct Launches {
     pub refused_depth: u32,
     /// Calls refused because too many children ran.
     pub refused_concurrency: u32,
-    /// Calls refused for another reason: a fork's.
+    /// Calls refused for another reason: a fork's, those above a workflow's total.
     pub refused_other: u32,
     /// Children that came to their report.
     pub completed: u32,
     /// Children that stopped without one.
     pub failed: u32,
+    /// Tasks that were called and not done: refused for good, or their child stopped.
+    pub dropped: u32,
 }
 
 /// What one agent cost.

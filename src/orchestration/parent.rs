@@ -68,12 +68,18 @@ impl System {
     pub(super) fn send_turn(&mut self, turn: Turn, now: SimTime) {
         self.flush(MAIN);
         let calls = match turn {
-            Turn::Prompt | Turn::Notices | Turn::Results => self.calls_possible(),
+            Turn::Prompt | Turn::Notices | Turn::Results => {
+                self.calls_possible() + self.relaunches_possible()
+            }
             Turn::Receipts => 0,
         };
         self.teams[MAIN_TEAM].calls = calls;
-        let output = if calls > 0 {
-            Tokens::new(self.plan.wrapper.call.get() * u64::from(calls))
+        let output = if let Some(messages) = self.message_calls() {
+            messages
+        } else if calls > 0 {
+            let is_workflow = self.plan.kind == AgentKind::Workflow;
+            let calls = if is_workflow { 1 } else { u64::from(calls) };
+            Tokens::new(self.plan.wrapper.call.get() * calls)
         } else {
             self.plan.work.answer.sample_tokens(self.stream(0, Purpose::Answer), self.turns)
         };
@@ -84,6 +90,10 @@ impl System {
     }
 
     pub(super) fn end_turn(&mut self, turn: Turn, now: SimTime) {
+        if self.message_calls().is_some() {
+            self.send_messages(now);
+            return;
+        }
         let calls = self.teams[MAIN_TEAM].calls;
         if calls > 0 {
             self.delegate(MAIN, now, calls);
@@ -109,6 +119,10 @@ impl System {
 
     /// The main session has done a task itself: the report stays in its context.
     pub(super) fn end_inline_task(&mut self, now: SimTime) {
+        if self.plan.kind != AgentKind::Inline {
+            self.end_refused_task(now);
+            return;
+        }
         let next = self.agents[MAIN].task.index + 1;
         if next == self.plan.tasks {
             self.agents[MAIN].activity = Activity::Idle;
@@ -120,6 +134,19 @@ impl System {
         self.agents[MAIN].notes.spoke();
         self.begin_task(MAIN, TaskId { index: next, ..TaskId::default() });
         self.schedule(MAIN, now, Event::RequestStart, EventClass::Start);
+    }
+}
+
+impl System {
+    /// The main session has done a refused task itself.
+    fn end_refused_task(&mut self, now: SimTime) {
+        let report = self.agents[MAIN].output;
+        self.agents[MAIN].add(report, BlockKind::AssistantText);
+        self.agents[MAIN].notes.spoke();
+        if !self.begins_refused_task(now) {
+            self.agents[MAIN].activity = Activity::Idle;
+            self.go_on(now);
+        }
     }
 }
 

@@ -5,7 +5,7 @@ pub(super) use crate::orchestration::setup::Setups;
 use crate::orchestration::setup::main_startup;
 use crate::orchestration::{
     AgentKind, Billing, Fanout, Fork, ForkTail, Launch, Limits, Machine, Nested, Notices, Provider,
-    Queue, Session, Texts, Wrapper, Wrappers,
+    Queue, Refused, Resume, Session, Texts, Workflow, Wrapper, Wrappers,
 };
 use crate::pricing::ModelRates;
 use crate::units::{SimDuration, Tokens};
@@ -25,6 +25,10 @@ pub struct PlanInput<'a> {
     pub wrappers: &'a Wrappers,
     /// What children delegate themselves.
     pub nested: &'a Nested,
+    /// Workflow fan-outs.
+    pub workflow: &'a Workflow,
+    /// Messages to children that have reported.
+    pub resume: &'a Resume,
     /// What a fork appends.
     pub fork: &'a Fork,
     /// The product's limits.
@@ -82,6 +86,10 @@ pub struct Plan {
     pub(super) background: bool,
     pub(super) launch: Launch,
     pub(super) notices: Notices,
+    pub(super) refused: Refused,
+    pub(super) workflow: Workflow,
+    pub(super) resume: Resume,
+    pub(super) resume_iterations: Sampler,
     pub(super) wrapper: Wrapper,
     pub(super) fork: Fork,
     pub(super) main: Startup,
@@ -176,6 +184,9 @@ impl Plan {
         let ttl = input.cache.ttl.unwrap_or_else(|| default_ttl(input.session.billing));
         let parallel = fanout.max_parallel.unwrap_or(fanout.tasks).min(fanout.tasks);
         let mut slots = parallel;
+        if fanout.agent == AgentKind::Workflow {
+            slots = slots.min(input.workflow.concurrency);
+        }
         if !fanout.background {
             slots = slots.min(input.limits.tools.unwrap_or(slots));
         }
@@ -198,8 +209,12 @@ impl Plan {
             concurrency: input.limits.concurrency.unwrap_or(u32::MAX),
             queue: fanout.queue,
             background: fanout.background,
-            launch: fanout.launch,
+            launch: launch(input),
             notices: fanout.notices,
+            refused: fanout.refused,
+            workflow: input.workflow.clone(),
+            resume: input.resume.clone(),
+            resume_iterations: input.resume.iterations.compile_with(tables),
             wrapper: wrapper(input, fanout.agent),
             fork: fork_tail(input.fork),
             main: main_startup(input, ttl.main),
@@ -254,6 +269,7 @@ impl Plan {
             || self.provider.overload_probability > 0.0
             || self.backs_off_at_random()
             || self.nested.is_random()
+            || self.resume.messages > 0 && draws(&self.resume_iterations)
     }
 
     /// Returns whether a scripted failure is followed by a wait that is drawn.
@@ -333,6 +349,15 @@ pub fn default_ttl(billing: Billing) -> TtlPolicy {
     }
 }
 
+/// A workflow holds its agents for the first, where anything is cached (S6).
+fn launch(input: &PlanInput<'_>) -> Launch {
+    if input.fanout.agent != AgentKind::Workflow {
+        return input.fanout.launch;
+    }
+    let hold = input.workflow.hold;
+    if hold.is_zero() || !input.cache.enabled { Launch::Together } else { Launch::HoldFirst(hold) }
+}
+
 /// The profile's wrapper for the kind of child, where the fan-out does not say otherwise.
 fn wrapper(input: &PlanInput<'_>, kind: AgentKind) -> Wrapper {
     let fanout = input.fanout;
@@ -341,6 +366,7 @@ fn wrapper(input: &PlanInput<'_>, kind: AgentKind) -> Wrapper {
         AgentKind::Fork => &input.wrappers.fork,
         AgentKind::Explore => &input.wrappers.explore,
         AgentKind::Plan => &input.wrappers.plan,
+        AgentKind::Workflow => &input.wrappers.workflow,
     };
     Wrapper {
         call: fanout.call.unwrap_or(profile.call),

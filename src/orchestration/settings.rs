@@ -4,6 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::orchestration::Refused;
 use crate::units::{SimDuration, Tokens};
 use crate::workload::Distribution;
 
@@ -75,6 +76,8 @@ pub struct Fanout {
     pub background: bool,
     /// When the children of one message start.
     pub launch: Launch,
+    /// What becomes of tasks whose launch was refused.
+    pub refused: Refused,
     /// Whether completion notices that are pending together share one request (semantics D8).
     pub notices: Notices,
     /// Tool call in the parent, in tokens; left out: that of `wrappers` for the kind.
@@ -99,6 +102,7 @@ impl Default for Fanout {
             queue: Queue::Harness,
             background: true,
             launch: Launch::Together,
+            refused: Refused::Dropped,
             notices: Notices::OneByOne,
             call: None,
             receipt: None,
@@ -121,6 +125,8 @@ pub enum AgentKind {
     Explore,
     /// A planning child.
     Plan,
+    /// An agent of a workflow: the fan-out is one call, which launches all.
+    Workflow,
     /// The parent itself, task after task.
     Inline,
 }
@@ -133,6 +139,7 @@ impl AgentKind {
             AgentKind::Fork => "fork",
             AgentKind::Explore => "explore",
             AgentKind::Plan => "plan",
+            AgentKind::Workflow => "workflow",
             AgentKind::Inline => "inline",
         }
     }
@@ -196,6 +203,8 @@ pub struct Wrappers {
     pub explore: Wrapper,
     /// Plan children.
     pub plan: Wrapper,
+    /// A workflow: its one call, receipt and notice.
+    pub workflow: Wrapper,
 }
 
 /// Sizes of what wraps one call and its report (C23).
@@ -262,9 +271,9 @@ pub enum ForkTail {
 pub struct Limits {
     /// Layers of children below the main session; 0: every call is refused. Left out: no limit.
     pub depth: Option<u32>,
-    /// Children running at once, at least 1; a call above it is refused when it is made, and its
-    /// task dropped. Left out: no
-    /// limit.
+    /// Children running at once, those of children included, at least 1; a call above it is refused
+    /// when it is made, and `fanout.refused` says what becomes of its task. A workflow has its own
+    /// limit. Left out: no limit.
     pub concurrency: Option<u32>,
     /// Tool calls of one message that run at once, at least 1, foreground children included; the
     /// rest wait.

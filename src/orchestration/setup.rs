@@ -31,13 +31,16 @@ struct Purpose {
 }
 
 impl Setups {
-    pub(super) const COUNT: usize = 3;
+    pub(super) const COUNT: usize = 4;
     /// Children of the main session.
     pub(super) const FIRST: usize = 0;
     /// Children of children.
     pub(super) const NESTED: usize = 1;
     /// Children of children at the depth limit.
     pub(super) const LEAF: usize = 2;
+
+    /// Children of the main session that come back in the background.
+    pub(super) const RESUMED: usize = 3;
 
     pub(super) fn new(input: &PlanInput<'_>, ttl: RoleTtl) -> Setups {
         let (fanout, nested) = (input.fanout, input.nested);
@@ -46,7 +49,10 @@ impl Setups {
         let in_background = nested.background.unwrap_or(fanout.background);
         let below = Purpose { kind: nested.agent, in_background, is_leaf: false };
         let leaf = Purpose { is_leaf: true, ..below };
-        Setups { list: [first, below, leaf].map(|purpose| Setup::new(input, ttl, purpose)) }
+        let resumed = Purpose { in_background: true, ..first };
+        Setups {
+            list: [first, below, leaf, resumed].map(|purpose| Setup::new(input, ttl, purpose)),
+        }
     }
 
     pub(super) fn kind(&self, setup: usize) -> AgentKind {
@@ -110,6 +116,7 @@ fn of_kind<'a>(input: &PlanInput<'a>, kind: AgentKind) -> &'a Startup {
         AgentKind::Fresh => &input.startup.fresh,
         AgentKind::Explore => &input.startup.explore,
         AgentKind::Plan => &input.startup.plan,
+        AgentKind::Workflow => &input.startup.workflow,
         AgentKind::Fork | AgentKind::Inline => &input.startup.main,
     }
 }

@@ -48,6 +48,8 @@ pub(super) enum Purpose {
     Backoff,
     Nests,
     Children,
+    ResumedIterations,
+    ResumedReport,
 }
 
 /// Runs replications of one plan, one after another, in memory that it keeps.
@@ -66,6 +68,8 @@ pub struct System {
     pub(super) running: u32,
     /// Turns of the main session, each with its own draws.
     pub(super) turns: u64,
+    /// Children that the main session messages with its next response.
+    pub(super) to_message: Vec<usize>,
     /// Start-up contexts of the setups, as far as they are in use.
     pub(super) bases: [Option<Base>; Setups::COUNT],
     /// Rate limits of the main session's model class and of the children's.
@@ -94,6 +98,7 @@ impl System {
             teams_used: 0,
             running: 0,
             turns: 0,
+            to_message: Vec::new(),
             bases: [None; Setups::COUNT],
             limits: [Buckets::new(&plan.provider), Buckets::new(&plan.provider)],
             station: station(&plan.machine),
@@ -132,6 +137,7 @@ impl System {
             }
         }
         self.record.makespan = self.last_end.since(self.first_start);
+        self.count_left_refused();
         self.check_laws();
     }
 
@@ -191,6 +197,7 @@ impl System {
         self.teams_used = 0;
         self.running = 0;
         self.turns = 0;
+        self.to_message.clear();
         self.bases = [None; Setups::COUNT];
         self.limits = [Buckets::new(&self.plan.provider), Buckets::new(&self.plan.provider)];
         if let Some(station) = &mut self.station {
@@ -326,6 +333,8 @@ impl System {
         self.agents[slot].is_over = true;
         if slot != MAIN {
             self.record.launches.failed += 1;
+            self.record.launches.dropped += u32::from(self.agents[slot].messages == 0);
+            self.agents[slot].has_failed = true;
             self.agents[slot].report = Tokens::ZERO;
             self.child_ended(slot, now);
         }

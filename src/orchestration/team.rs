@@ -1,5 +1,7 @@
 //! What a delegating agent keeps track of: its calls, its children, what they bring back.
 
+use std::collections::VecDeque;
+
 use crate::cache::PrefixId;
 use crate::des::EntityStreams;
 use crate::units::{SimTime, Tokens};
@@ -43,8 +45,6 @@ pub(super) struct Batch {
     pub(super) calls: u32,
     /// Calls that were refused; their tasks come after those of the accepted ones.
     pub(super) refused: u32,
-    /// Task of the first call.
-    pub(super) first_task: u32,
     /// Children of it that have started.
     pub(super) started: u32,
     /// Children of it that have ended.
@@ -66,7 +66,6 @@ impl Default for Batch {
             start: SimTime::ZERO,
             calls: 0,
             refused: 0,
-            first_task: 0,
             started: 0,
             ended: 0,
             release: SimTime::ZERO,
@@ -82,6 +81,8 @@ impl Default for Batch {
 pub(super) struct Report {
     pub(super) child: u32,
     pub(super) tokens: Tokens,
+    /// Whether the child had been resumed.
+    pub(super) is_resumed: bool,
 }
 
 /// The delegation of one agent.
@@ -102,8 +103,14 @@ pub(super) struct Team {
     pub(super) calls: u32,
     /// The newest message with calls.
     pub(super) batch: Batch,
+    /// Its tasks, in order of the calls.
+    pub(super) message: Vec<u32>,
     /// Its children, in order of launch.
     pub(super) members: Vec<usize>,
+    /// Tasks that were refused and wait for what becomes of them.
+    pub(super) refused: VecDeque<u32>,
+    /// Completions told, less those for which a refused task was launched again.
+    pub(super) credits: u32,
 }
 
 impl Team {
@@ -111,9 +118,13 @@ impl Team {
     pub(super) fn reset(&mut self, owner: usize, family: u64) {
         let mut reports = std::mem::take(&mut self.reports);
         let mut members = std::mem::take(&mut self.members);
+        let mut message = std::mem::take(&mut self.message);
+        let mut refused = std::mem::take(&mut self.refused);
         reports.clear();
         members.clear();
-        *self = Team { owner, family, reports, members, ..Team::default() };
+        message.clear();
+        refused.clear();
+        *self = Team { owner, family, reports, message, members, refused, ..Team::default() };
     }
 
     /// Returns the number of reports that are not yet in the prompt.

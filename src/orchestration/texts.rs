@@ -14,6 +14,8 @@ pub enum RefusalReason {
     Concurrency,
     /// A fork cannot have children.
     Fork,
+    /// A workflow has had as many agents as it may.
+    Workflow,
 }
 
 impl RefusalReason {
@@ -23,6 +25,7 @@ impl RefusalReason {
             RefusalReason::Depth => "depth",
             RefusalReason::Concurrency => "concurrency",
             RefusalReason::Fork => "fork",
+            RefusalReason::Workflow => "workflow",
         }
     }
 }
@@ -36,6 +39,8 @@ pub struct Texts {
     pub refused_depth: Option<String>,
     /// Of a call refused because too many children run.
     pub refused_concurrency: Option<String>,
+    /// Of an agent that a workflow may no longer have.
+    pub refused_workflow: Option<String>,
     /// Of a fork's call.
     pub refused_fork: Option<String>,
     /// Of an agent that was compacted again and again and stopped.
@@ -53,6 +58,7 @@ impl Texts {
             RefusalReason::Depth => self.refused_depth.as_deref(),
             RefusalReason::Concurrency => self.refused_concurrency.as_deref(),
             RefusalReason::Fork => self.refused_fork.as_deref(),
+            RefusalReason::Workflow => self.refused_workflow.as_deref(),
         }
     }
 

@@ -536,6 +536,8 @@ fn plan_input<'a>(
         wrappers: &scenario.wrappers,
         fork: &scenario.fork,
         nested: &scenario.nested,
+        workflow: &scenario.workflow,
+        resume: &scenario.resume,
         limits: &scenario.limits,
         texts: &scenario.texts,
         provider: &scenario.provider,

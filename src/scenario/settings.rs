@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::cache::CachePolicy;
 use crate::orchestration::{
-    Fanout, Fork, Limits, Machine, Nested, Provider, Session, Texts, Wrappers,
+    Fanout, Fork, Limits, Machine, Nested, Provider, Resume, Session, Texts, Workflow, Wrappers,
 };
 use crate::workload::{Compaction, Latency, Startups, TaskSettings};
 
@@ -34,6 +34,10 @@ pub struct Scenario {
     pub fanout: Fanout,
     /// What children delegate themselves.
     pub nested: Nested,
+    /// Workflow fan-outs.
+    pub workflow: Workflow,
+    /// Messages to children that have reported.
+    pub resume: Resume,
     /// The work itself.
     pub task: TaskSettings,
     /// Start-up contexts by kind of agent.
@@ -70,6 +74,8 @@ impl Default for Scenario {
             session: Session::default(),
             fanout: Fanout::default(),
             nested: Nested::default(),
+            workflow: Workflow::default(),
+            resume: Resume::default(),
             task: TaskSettings::default(),
             startup: Startups::default(),
             wrappers: Wrappers::default(),
@@ -122,6 +128,8 @@ pub fn is_settings(path: &str) -> bool {
         ["" | "session"
             | "fanout"
             | "nested"
+            | "workflow"
+            | "resume"
             | "task"
             | "startup"
             | "wrappers"

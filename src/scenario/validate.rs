@@ -2,7 +2,7 @@
 
 use crate::cache::{CachePolicy, KeepAlive};
 use crate::experiment::Warning;
-use crate::orchestration::{AgentKind, Fanout, Limits, Queue, ScriptedFailure};
+use crate::orchestration::{AgentKind, Fanout, Launch, Limits, Queue, Refused, ScriptedFailure};
 use crate::scenario::{Problem, Scenario, Tree};
 use crate::units::{SimDuration, Tokens};
 use crate::workload::{Distribution, FirstToken, Quantity, Startup, Trigger};
@@ -11,6 +11,8 @@ use crate::workload::{Distribution, FirstToken, Quantity, Startup, Trigger};
 const TASKS_MAX: u32 = 100_000;
 /// Most children of a run, those of children included.
 const CHILDREN_MAX: u64 = 1_000_000;
+/// Most messages to a child.
+const MESSAGES_MAX: u32 = 1_000;
 /// Most iterations of a task.
 const ITERATIONS_MAX: f64 = 100_000.0;
 /// Most requests of one run, on average: some seconds of work.
@@ -28,6 +30,8 @@ pub(super) fn check(scenario: &Scenario, tree: &Tree) -> Vec<Problem> {
     check_fanout(&scenario.fanout, &mut found);
     check_limits(&scenario.limits, &mut found);
     check_nested(scenario, &mut found);
+    check_workflow(scenario, &mut found);
+    check_resume(scenario, &mut found);
     check_provider(scenario, &mut found);
     check_task(scenario, &mut found);
     check_cache(&scenario.cache, &mut found);
@@ -86,7 +90,7 @@ fn check_nested(scenario: &Scenario, found: &mut Vec<(&str, String)>) {
         let message = format!("{} is not a probability from 0 to 1", nested.probability);
         found.push(("nested.probability", message));
     }
-    if matches!(nested.agent, AgentKind::Fork | AgentKind::Inline) {
+    if !matches!(nested.agent, AgentKind::Fresh | AgentKind::Explore | AgentKind::Plan) {
         let agent = nested.agent.name();
         found.push(("nested.agent", format!("`{agent}`; expected fresh, explore or plan")));
     }
@@ -107,6 +111,52 @@ fn check_nested(scenario: &Scenario, found: &mut Vec<(&str, String)>) {
             found.push(("nested.count", message));
         }
         Some(_) => {}
+    }
+}
+
+fn check_workflow(scenario: &Scenario, found: &mut Vec<(&str, String)>) {
+    let (workflow, fanout) = (&scenario.workflow, &scenario.fanout);
+    let least_one =
+        [("workflow.concurrency", workflow.concurrency), ("workflow.total", workflow.total)];
+    for (key, count) in least_one {
+        if count == 0 {
+            found.push((key, "0 would let nothing run; expected at least 1".into()));
+        }
+    }
+    if fanout.agent != AgentKind::Workflow {
+        return;
+    }
+    if !fanout.background {
+        found.push(("fanout.background", "a workflow always runs in the background".into()));
+    }
+    if fanout.queue == Queue::Parent {
+        let message = "a workflow queues its agents itself; leave it out, or write harness";
+        found.push(("fanout.queue", message.into()));
+    }
+    if fanout.launch != Launch::Together {
+        let message = "a workflow holds its agents for the first; set workflow.hold instead";
+        found.push(("fanout.launch", message.into()));
+    }
+}
+
+fn check_resume(scenario: &Scenario, found: &mut Vec<(&str, String)>) {
+    let (messages, fanout) = (scenario.resume.messages, &scenario.fanout);
+    let key = "resume.messages";
+    if messages > MESSAGES_MAX {
+        found.push((key, format!("{messages}; at most {MESSAGES_MAX}")));
+    }
+    if messages == 0 {
+        return;
+    }
+    if !matches!(fanout.agent, AgentKind::Fresh | AgentKind::Fork) {
+        let agent = fanout.agent.name();
+        found
+            .push((key, format!("`{agent}` cannot be resumed; only fresh children and forks can")));
+    }
+    if fanout.queue == Queue::Parent || fanout.refused == Refused::Relaunch {
+        let message = "messages and further launches do not mix; leave fanout.queue and \
+                       fanout.refused out, or write 0 here";
+        found.push((key, message.into()));
     }
 }
 
@@ -144,7 +194,8 @@ fn check_task(scenario: &Scenario, found: &mut Vec<(&str, String)>) {
     let fanout = &scenario.fanout;
     let most = scenario.nested.most(fanout.tasks, fanout.agent, scenario.limits.depth);
     let agents = most.map_or(0, |(most, _)| most).max(u64::from(fanout.tasks));
-    let requests = agents as f64 * (counts[0].1 + counts[1].1);
+    let resumed = f64::from(scenario.resume.messages) * scenario.resume.iterations.mean().max(1.0);
+    let requests = agents as f64 * (counts[0].1 + counts[1].1 + resumed);
     if requests > REQUESTS_MAX {
         let message = format!(
             "{requests:.0} requests in one run on average; at most {REQUESTS_MAX}: lower it, \
@@ -247,6 +298,7 @@ pub(super) fn warnings(variant: &str, scenario: &Scenario) -> Vec<Warning> {
         AgentKind::Fresh => Some(&scenario.startup.fresh),
         AgentKind::Explore => Some(&scenario.startup.explore),
         AgentKind::Plan => Some(&scenario.startup.plan),
+        AgentKind::Workflow => Some(&scenario.startup.workflow),
         AgentKind::Fork | AgentKind::Inline => None,
     };
     if startup.is_some_and(|kind| *kind == Startup::default()) {
@@ -277,6 +329,8 @@ pub(super) fn resolve_files(
     resolve("task.report", &mut task.report, (tree, &mut problems), read);
     resolve("task.prompt", &mut task.prompt, (tree, &mut problems), read);
     resolve("nested.count", &mut scenario.nested.count, (tree, &mut problems), read);
+    let resumed = &mut scenario.resume.iterations;
+    resolve("resume.iterations", resumed, (tree, &mut problems), read);
     let again = &mut task.rediscovery;
     resolve("task.rediscovery.tokens", &mut again.tokens, (tree, &mut problems), read);
     resolve("task.rediscovery.iterations", &mut again.iterations, (tree, &mut problems), read);

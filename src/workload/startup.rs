@@ -17,6 +17,8 @@ pub struct Startups {
     pub explore: Startup,
     /// A Plan child.
     pub plan: Startup,
+    /// An agent of a workflow.
+    pub workflow: Startup,
 }
 
 /// Start-up context of one kind of agent, in prompt order: tools, identity, system, project, then
@@ -32,6 +34,8 @@ pub struct Startup {
     pub system: Tokens,
     /// Project context (memory files, environment) before the prompt, in tokens.
     pub project: Tokens,
+    /// Text of the client before the task prompt, in tokens.
+    pub preamble: Tokens,
     /// Listings of agents and skills after the prompt, in tokens.
     pub listing: Tokens,
     /// System notes after tool results.

@@ -24,3 +24,4 @@ mod theory;
 mod tidy;
 mod traces;
 mod validation;
+mod workflow;

@@ -15,6 +15,7 @@ use crate::support::random::SplitMix;
 use crate::support::{run, scenario};
 
 const KINDS: [&str; 5] = ["fresh", "fork", "explore", "plan", "inline"];
+const FATES: [&str; 3] = ["dropped", "inline", "relaunch"];
 const LAUNCHES: [&str; 6] = [
     "\"together\"",
     "{ staggered = \"30s\" }",
@@ -52,14 +53,25 @@ pub(crate) fn world(random: &mut SplitMix) -> String {
     let profile = draw(random, &["plain", "claude-code@2.1.260", "claude-code@2.1.332"]);
     let _ = writeln!(text, "profile = \"{profile}\"\n[session]\n{}", draw(random, &CONTEXTS));
     let _ = writeln!(text, "[fanout]\ntasks = {}", 1 + random.below(7));
-    let _ = writeln!(text, "agent = \"{}\"", draw(random, &KINDS));
-    let _ = writeln!(text, "background = {}", random.below(2) == 0);
-    let _ = writeln!(text, "queue = \"{}\"", draw(random, &["harness", "parent"]));
-    let _ = writeln!(text, "launch = {}", draw(random, &LAUNCHES));
+    let mut messages = 0;
+    if random.below(6) == 0 {
+        text.push_str("agent = \"workflow\"\n");
+    } else {
+        let kind = draw(random, &KINDS);
+        let queue = draw(random, &["harness", "parent"]);
+        let fate = draw(random, &FATES);
+        let _ = writeln!(text, "agent = \"{kind}\"\nqueue = \"{queue}\"\nrefused = \"{fate}\"");
+        let _ = writeln!(text, "background = {}", random.below(2) == 0);
+        let _ = writeln!(text, "launch = {}", draw(random, &LAUNCHES));
+        let resumes = ["fresh", "fork"].contains(&kind) && queue == "harness" && fate != "relaunch";
+        messages = if resumes { random.below(3) } else { 0 };
+    }
     let _ = writeln!(text, "notices = \"{}\"", draw(random, &["one_by_one", "batched"]));
     if random.below(2) == 0 {
         let _ = writeln!(text, "max_parallel = {}", 1 + random.below(4));
     }
+    let _ = writeln!(text, "[resume]\nmessages = {messages}\niterations = 2\nmessage = 50");
+    let _ = writeln!(text, "tools = \"{}\"", draw(random, &["kept", "background"]));
     let _ = writeln!(text, "[limits]\nconcurrency = {}", 1 + random.below(8));
     let _ = writeln!(text, "depth = {}\ntools = {}", random.below(4), 1 + random.below(3));
     if random.below(2) == 0 {
