@@ -55,12 +55,13 @@
 //!
 //! [`units`], then the four that know nothing of each other: [`des`], [`stats`], [`cache`],
 //! [`pricing`]; [`ledger`] joins cache and prices; [`workload`] is what is to be done,
-//! [`orchestration`] who does it; [`experiment`], [`scenario`], [`trace`] and [`report`] are what a
-//! user meets; [`validation`] is published cases with known answers.
+//! [`orchestration`] who does it; [`experiment`], [`scenario`], [`explain`], [`trace`] and
+//! [`report`] are what a user meets; [`validation`] is published cases with known answers.
 
 pub mod cache;
 pub mod des;
 pub mod experiment;
+pub mod explain;
 pub mod figure;
 pub mod ledger;
 pub mod orchestration;

@@ -1,5 +1,6 @@
 //! All arguments.
 
+mod explain;
 mod plot;
 
 use std::path::PathBuf;
@@ -8,6 +9,8 @@ use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 use forkcast::experiment::{Indifference, Objective};
 use forkcast::scenario::KeyRange;
 
+use super::option_values::{duration, key_value, money, range, shard, share, share_or_none};
+pub(super) use explain::ExplainOptions;
 pub(super) use plot::{FigureKind, PlotFormat, PlotOptions, PlotTheme};
 
 /// Forecasts what an agent orchestration will cost, fork or fresh, before it runs.
@@ -47,6 +50,8 @@ pub(super) enum Command {
     Sensitivity(SensitivityOptions),
     /// Draw figures from figure files, as SVG and PNG
     Plot(PlotOptions),
+    /// Tell one replication: what happened, what each dollar was for, what would have avoided it
+    Explain(ExplainOptions),
     /// Price a recorded request trace, alone or against the usage recorded in it
     Trace(TraceOptions),
     /// Replay the built-in published cases: expected, got, source, verdict
@@ -360,7 +365,7 @@ pub(super) struct OutputOptions {
     /// One JSON object
     #[arg(long, group = "format", help_heading = "Output")]
     pub(super) json: bool,
-    /// CSV, one row per variant, crossing or level
+    /// CSV, one row per variant, crossing, level or request
     #[arg(long, group = "format", help_heading = "Output")]
     pub(super) csv: bool,
     /// Markdown tables
@@ -540,56 +545,4 @@ pub(super) struct InitOptions {
     /// Write to stdout instead
     #[arg(long)]
     pub(super) stdout: bool,
-}
-
-fn key_value(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((key, value)) if !key.trim().is_empty() => {
-            Ok((key.trim().to_owned(), value.trim().to_owned()))
-        }
-        _ => Err("expected KEY=VALUE, such as fanout.tasks=8".to_owned()),
-    }
-}
-
-fn shard(text: &str) -> Result<ShardChoice, String> {
-    if text == "auto" {
-        return Ok(ShardChoice::Auto);
-    }
-    let parts = text.split_once('/').and_then(|(one, all)| {
-        let (one, all): (u32, u32) = (one.parse().ok()?, all.parse().ok()?);
-        ((1..=all).contains(&one) && all <= 1_000_000).then_some(ShardChoice::One(one, all))
-    });
-    parts.ok_or_else(|| "expected I/N with I from 1 to N, such as 2/8, or `auto`".to_owned())
-}
-
-fn range(text: &str) -> Result<RangeOption, String> {
-    KeyRange::parse(text).map(|vary| RangeOption { text: text.to_owned(), vary })
-}
-
-fn share(text: &str) -> Result<f64, String> {
-    let error = || "expected a share above 0 and below 1, such as 1% or 0.01".to_owned();
-    let (number, scale) = match text.trim().strip_suffix('%') {
-        Some(percent) => (percent, 100.0),
-        None => (text, 1.0),
-    };
-    let value: f64 = number.trim().parse().map_err(|_| error())?;
-    let share = value / scale;
-    if share > 0.0 && share < 1.0 { Ok(share) } else { Err(error()) }
-}
-
-fn share_or_none(text: &str) -> Result<f64, String> {
-    let value: Option<f64> = text.trim().parse().ok();
-    value
-        .filter(|value| (0.0..=1.0).contains(value))
-        .map_or_else(|| share(text).map_err(|_| "expected a share from 0 to 1".to_owned()), Ok)
-}
-
-fn money(text: &str) -> Result<f64, String> {
-    forkcast::units::parse_money(text)
-        .map(forkcast::units::Money::as_usd)
-        .map_err(|error| error.to_string())
-}
-
-fn duration(text: &str) -> Result<forkcast::units::SimDuration, String> {
-    forkcast::units::parse_duration(text).map_err(|error| error.to_string())
 }

@@ -61,6 +61,25 @@ pub(super) fn write_out(path: Option<&Path>, text: &str) -> Result<(), Failure> 
     }
 }
 
+/// Writes lines to a file, whole or not at all, or to stdout where the path is `-`.
+pub(super) fn write_lines(
+    path: &Path,
+    mut lines: impl Iterator<Item = String>,
+) -> Result<(), Failure> {
+    if is_stdout(path) {
+        let mut out = io::BufWriter::new(io::stdout().lock());
+        lines.try_for_each(|line| writeln!(out, "{line}"))?;
+        out.flush()?;
+        return Ok(());
+    }
+    write_with(path, |out| lines.try_for_each(|line| writeln!(out, "{line}")))
+}
+
+/// Returns whether a path stands for stdout.
+pub(super) fn is_stdout(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
 /// Writes a text to a file, whole or not at all.
 pub(super) fn write_whole(path: &Path, text: &str) -> Result<(), Failure> {
     write_with(path, |out| out.write_all(text.as_bytes()))
@@ -96,7 +115,7 @@ fn replace(target: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) 
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     let mut file = builder.tempfile_in(folder).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => io::Error::new(error.kind(), "there is no such folder"),
+        io::ErrorKind::NotFound => io::Error::other("there is no such folder"),
         kind => io::Error::new(kind, kind.to_string()),
     })?;
     let mut out = io::BufWriter::new(file.as_file_mut());

@@ -12,11 +12,13 @@ mod args;
 mod breakeven;
 mod check;
 mod decide;
+mod explain;
 mod failure;
 mod files;
 mod init;
 mod layout;
 mod merge;
+mod option_values;
 mod plot;
 mod prices;
 mod profiles;
@@ -68,6 +70,7 @@ fn run(args: &Args) -> Result<(), Failure> {
         Command::Size(options) => size::run(options),
         Command::Sensitivity(options) => sensitivity::run(options),
         Command::Plot(options) => plot::run(options),
+        Command::Explain(options) => explain::run(options),
         Command::Trace(options) => trace::run(options),
         Command::Validate(options) => validate::run(options),
         Command::Prices(options) => prices::run(&options.command),

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use forkcast::experiment::{Progress, Results, StopRule, Warning, run as experiment};
+use forkcast::ledger::AttemptRecord;
 use forkcast::orchestration::{Plan, System};
 use forkcast::report::{self, Header, PriceHeader, View};
 use forkcast::scenario::{ClosedForm, LoadedVariant, closed_form};
@@ -24,7 +25,7 @@ pub(super) fn run(options: &RunOptions) -> Result<(), Failure> {
     files::refuse_same(&paths)?;
     let opened = scenarios::open(&options.simulate.scenario)?;
     if let Some(path) = &options.trace {
-        write_trace(path, &opened.loaded.base, options.simulate.effort.execution.seed)?;
+        write_trace(path, &opened.loaded.base, options.simulate.effort.execution.seed, 1)?;
     }
     let base = vec![opened.loaded.base.clone()];
     let command = Command { name: "run", view: View::Run };
@@ -184,10 +185,15 @@ fn closed_form_of(variants: &[LoadedVariant]) -> Option<ClosedForm> {
 /// Most blocks of a trace: some gigabytes of text.
 const TRACE_BLOCKS_MAX: usize = 20_000_000;
 
-/// Writes replication 1 as a request trace, line by line.
-fn write_trace(path: &Path, variant: &LoadedVariant, seed: u64) -> Result<(), Failure> {
+/// Writes a replication as a request trace, line by line.
+pub(super) fn write_trace(
+    path: &Path,
+    variant: &LoadedVariant,
+    seed: u64,
+    replication: u64,
+) -> Result<(), Failure> {
     let mut system = System::new(variant.plan.clone(), seed);
-    let log = system.run_logged(1);
+    let log = system.run_logged(replication);
     let tree = system.cache().tree();
     let blocks: usize = log.requests.iter().map(|record| tree.depth(record.prompt)).sum();
     if blocks > TRACE_BLOCKS_MAX {
@@ -199,19 +205,18 @@ fn write_trace(path: &Path, variant: &LoadedVariant, seed: u64) -> Result<(), Fa
         });
     }
     let models: Vec<&str> = variant.plan.models().iter().map(|model| model.name.as_str()).collect();
-    files::write_with(path, |out| {
-        let mut attempts = log.attempts.iter().peekable();
-        for record in &log.requests {
-            while let Some(attempt) = attempts.next_if(|attempt| attempt.start <= record.start) {
-                writeln!(out, "{}", write_attempt(&simulated_attempt(attempt)).trim_end())?;
-            }
-            let line = write_line(&simulated_line(record, tree, &models));
-            writeln!(out, "{}", line.trim_end())?;
+    let mut attempts = log.attempts.iter().peekable();
+    let mut records = log.requests.iter().peekable();
+    let lines = std::iter::from_fn(|| {
+        let is_next = |attempt: &&AttemptRecord| {
+            records.peek().is_none_or(|record| attempt.start <= record.start)
+        };
+        match attempts.next_if(is_next) {
+            Some(attempt) => Some(write_attempt(&simulated_attempt(attempt))),
+            None => records.next().map(|record| write_line(&simulated_line(record, tree, &models))),
         }
-        attempts.try_for_each(|attempt| {
-            writeln!(out, "{}", write_attempt(&simulated_attempt(attempt)).trim_end())
-        })
-    })
+    });
+    files::write_lines(path, lines)
 }
 
 fn hold_against_cap(options: &SimulateOptions, results: &Results) -> Result<(), Failure> {
@@ -237,7 +242,7 @@ fn hold_against_cap(options: &SimulateOptions, results: &Results) -> Result<(), 
     )))
 }
 
-fn warn(warning: &Warning) {
+pub(super) fn warn(warning: &Warning) {
     let message = terminal::printable(&warning.message());
     terminal::talk(&format!("warning: {}: {message}", warning.code()));
 }

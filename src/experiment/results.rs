@@ -4,7 +4,7 @@ use crate::cache::Cause;
 use crate::experiment::runner::{Experiment, Variant};
 use crate::experiment::tally::{Series, Totals};
 use crate::experiment::warning::{self, Warning};
-use crate::ledger::{ITEM_NAMES, Role};
+use crate::ledger::{ITEM_NAMES, Role, agent_name};
 use crate::orchestration::{Outcome, Plan};
 use crate::stats::{CONFIDENCE, Estimate, Verdict, mean_usd};
 use crate::units::Money;
@@ -246,7 +246,7 @@ impl Summary {
 
 fn agents(totals: &Totals, count: u64) -> Vec<AgentMean> {
     let agent = |(index, total): (usize, &crate::experiment::tally::AgentTotal)| AgentMean {
-        agent: if index == 0 { "main".to_owned() } else { format!("a{index}") },
+        agent: agent_name(index as u32),
         cost_usd: mean_usd(total.cost, count),
         requests: total.requests as f64 / count.max(1) as f64,
     };

@@ -9,4 +9,4 @@ mod bill;
 mod request_record;
 
 pub use bill::{Bill, Booking, ITEM_NAMES, Role};
-pub use request_record::{AttemptRecord, RequestRecord, RunLog};
+pub use request_record::{AttemptRecord, RequestRecord, RunLog, agent_name};

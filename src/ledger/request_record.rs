@@ -6,6 +6,14 @@ use crate::ledger::bill::segment_cost;
 use crate::pricing::{ModelRates, Usage};
 use crate::units::{Money, SimTime, Tokens};
 
+/// Returns the name of an agent in results: `main`, then `a1`, `a2`, ... in order of launch.
+pub fn agent_name(number: u32) -> String {
+    match number {
+        0 => "main".to_owned(),
+        number => format!("a{number}"),
+    }
+}
+
 /// One request of a run: when, by whom, what it read and wrote, what it cost.
 #[derive(Clone, Debug)]
 pub struct RequestRecord {

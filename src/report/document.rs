@@ -18,13 +18,17 @@ pub(super) enum Block {
     /// A line that must stay one.
     Command(String),
     Table(Table),
+    /// Lines that are laid out already.
+    Lines(Vec<String>),
 }
 
-/// Rows under a heading; the first column names, the others count.
+/// Rows under a heading; the first columns name, the others count.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     pub(super) heading: Vec<String>,
     pub(super) rows: Vec<Vec<String>>,
+    /// How many columns are text, which begins at the left.
+    pub(super) names: usize,
 }
 
 /// Returns the report that answers a question, the answer first.
@@ -147,7 +151,7 @@ fn shares(what: &str, parts: &Breakdown) -> Block {
     table(&[what, "cost", "share"], rows)
 }
 
-fn share(part: f64, total: f64) -> String {
+pub(super) fn share(part: f64, total: f64) -> String {
     if total == 0.0 { String::new() } else { percent(part / total) }
 }
 
@@ -318,9 +322,10 @@ fn bounds(variants: &[&VariantResults]) -> Block {
 fn named(what: &str, variants: &[&VariantResults], rows: Vec<Vec<String>>) -> Block {
     let names = variants.iter().map(|variant| plain(&variant.name));
     let heading = std::iter::once(what.to_owned()).chain(names).collect();
-    Block::Table(Table { heading, rows })
+    Block::Table(Table { heading, rows, names: 1 })
 }
 
 pub(super) fn table(heading: &[&str], rows: Vec<Vec<String>>) -> Block {
-    Block::Table(Table { heading: heading.iter().map(|&name| name.to_owned()).collect(), rows })
+    let heading = heading.iter().map(|&name| name.to_owned()).collect();
+    Block::Table(Table { heading, rows, names: 1 })
 }

@@ -21,6 +21,7 @@ fn block(block: &Block) -> String {
         Block::Paragraph(text) => format!("{}\n", escape(text)),
         Block::Command(text) => format!("    {text}\n"),
         Block::Table(table) => rows(table),
+        Block::Lines(lines) => format!("```text\n{}\n```\n", lines.join("\n")),
     }
 }
 
@@ -29,7 +30,8 @@ fn rows(table: &Table) -> String {
         let cells: Vec<_> = cells.iter().map(|cell| escape(cell)).collect();
         format!("| {} |\n", cells.join(" | "))
     };
-    let rule = format!("|---|{}\n", "---:|".repeat(table.heading.len().saturating_sub(1)));
+    let counts = table.heading.len().saturating_sub(table.names);
+    let rule = format!("|{}{}\n", "---|".repeat(table.names), "---:|".repeat(counts));
     let rows: String = table.rows.iter().map(row).collect();
     row(&table.heading) + &rule + &rows
 }

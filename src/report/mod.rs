@@ -5,20 +5,26 @@
 //!
 //! Reading order: [`Header`], [`json`], [`csv`], [`number`], `document` (what people are shown),
 //! [`text`], [`markdown`]; then one file for each command that decides: [`breakeven`],
-//! [`size`], [`sensitivity`].
+//! [`size`], [`sensitivity`]; last what tells of one replication: [`explain`], `timeline`,
+//! [`events`], [`perfetto`].
 
 pub mod breakeven;
 pub mod closed_form;
 pub mod csv;
 mod document;
+pub mod events;
+pub mod explain;
+mod explain_data;
 pub mod json;
 pub mod markdown;
 pub mod number;
+pub mod perfetto;
 pub mod sensitivity;
 pub mod size;
 #[cfg(test)]
 mod tests;
 pub mod text;
+mod timeline;
 
 #[cfg(doc)]
 use crate::experiment::Results;

@@ -29,6 +29,7 @@ fn block(block: &Block) -> String {
         Block::Heading(text) | Block::Paragraph(text) => wrap(text),
         Block::Command(text) => format!("  {text}\n"),
         Block::Table(table) => rows(table),
+        Block::Lines(lines) => lines.join("\n") + "\n",
     }
 }
 
@@ -39,7 +40,7 @@ fn rows(table: &Table) -> String {
         .set_width(WIDTH as u16)
         .set_header(&table.heading)
         .add_rows(&table.rows);
-    for column in text.column_iter_mut().skip(1) {
+    for column in text.column_iter_mut().skip(table.names) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     text.trim_fmt() + "\n"
@@ -47,18 +48,24 @@ fn rows(table: &Table) -> String {
 
 /// Breaks text between words so that no line is longer than it must be.
 fn wrap(text: &str) -> String {
-    let (mut lines, mut width) = (String::new(), 0);
+    wrapped(text, WIDTH).join("\n") + "\n"
+}
+
+/// Returns the lines of a text broken between words, of at most `width` columns where words allow.
+pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let (mut lines, mut line, mut used) = (Vec::new(), String::new(), 0);
     for word in text.split(' ') {
         let length = word.chars().count();
-        if width > 0 && width + 1 + length > WIDTH {
-            lines.push('\n');
-            width = 0;
-        } else if width > 0 {
-            lines.push(' ');
-            width += 1;
+        if used > 0 && used + 1 + length > width {
+            lines.push(std::mem::take(&mut line));
+            used = 0;
+        } else if used > 0 {
+            line.push(' ');
+            used += 1;
         }
-        lines.push_str(word);
-        width += length;
+        line.push_str(word);
+        used += length;
     }
-    lines + "\n"
+    lines.push(line);
+    lines
 }

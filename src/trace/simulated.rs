@@ -1,7 +1,7 @@
 //! A simulated run as a request trace.
 
 use crate::cache::PromptTree;
-use crate::ledger::{AttemptRecord, RequestRecord, RunLog};
+use crate::ledger::{AttemptRecord, RequestRecord, RunLog, agent_name};
 use crate::trace::{FailedAttempt, RequestLine, Trace, TraceBlock, kind_name};
 
 /// Returns a run as a trace; its lines are numbered in the order in which they started.
@@ -20,13 +20,6 @@ pub fn simulated_attempt(record: &AttemptRecord) -> FailedAttempt {
         agent: agent_name(record.agent),
         status: record.status,
         attempt: Some(record.attempt),
-    }
-}
-
-fn agent_name(number: u32) -> String {
-    match number {
-        0 => "main".to_owned(),
-        number => format!("a{number}"),
     }
 }
 

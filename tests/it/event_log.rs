@@ -108,6 +108,7 @@ fn assert_launches_agree(log: &EventLog, system: &System, text: &str) {
     for (reason, refused) in [
         (RefusalReason::Depth, launches.refused_depth),
         (RefusalReason::Concurrency, launches.refused_concurrency),
+        (RefusalReason::Fork, launches.refused_other),
     ] {
         let found = count(
             log,

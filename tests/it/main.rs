@@ -8,6 +8,7 @@ mod cli;
 mod decisions;
 mod engine;
 mod event_log;
+mod explain;
 mod loading;
 mod nested;
 mod oracles;

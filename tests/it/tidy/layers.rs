@@ -4,7 +4,7 @@ use super::source::{Source, line_of};
 
 /// Each top module and the others it may name, in the order of the diagram. A row names only
 /// modules of rows above it, so there are no cycles.
-const LAYERS: [(&str, &[&str]); 16] = [
+const LAYERS: [(&str, &[&str]); 17] = [
     ("units", &[]),
     ("des", &["units"]),
     ("stats", &["units"]),
@@ -18,6 +18,7 @@ const LAYERS: [(&str, &[&str]); 16] = [
         &["units", "des", "stats", "cache", "pricing", "ledger", "workload", "orchestration"],
     ),
     ("scenario", &["units", "cache", "pricing", "workload", "orchestration", "experiment"]),
+    ("explain", &["units", "cache", "pricing", "ledger", "workload", "orchestration", "scenario"]),
     ("trace", &["units", "des", "cache", "pricing", "ledger"]),
     ("figure", &[]),
     (
@@ -35,6 +36,7 @@ const LAYERS: [(&str, &[&str]); 16] = [
             "orchestration",
             "experiment",
             "scenario",
+            "explain",
             "trace",
         ],
     ),
