@@ -3,7 +3,7 @@
 use crate::cache::BlockKind;
 use crate::orchestration::AgentKind;
 use crate::orchestration::agent::Base;
-use crate::orchestration::system::{MAIN, Purpose, System};
+use crate::orchestration::system::{Purpose, System};
 use crate::orchestration::team::TaskId;
 
 impl System {
@@ -19,9 +19,8 @@ impl System {
             prompt = self.append(calls, placeholder, BlockKind::ToolResult, false);
         }
         let inherited = self.cache.tree().tokens(batch.fork_base);
-        let base = self.agents[MAIN].base;
         let agent = &mut self.agents[slot];
-        agent.base = base;
+        agent.base = batch.base;
         agent.inherited = inherited;
         agent.before_directive = Some(shared);
         agent.last_output = calls;

@@ -17,7 +17,7 @@ impl System {
     /// Opens the launches of one message of a team, of whose calls the last are refused.
     pub(super) fn open_batch(&mut self, number: usize, now: SimTime, (calls, refused): (u32, u32)) {
         let owner = self.teams[number].owner;
-        let base = self.agents[owner].prompt;
+        let (base, prompt) = (self.agents[owner].base, self.agents[owner].prompt);
         let team = &mut self.teams[number];
         team.members.clear();
         team.batch = Batch {
@@ -26,9 +26,10 @@ impl System {
             calls: calls - refused,
             refused,
             release: now,
-            fork_base: base,
-            fork_calls: base,
-            fork_shared: base,
+            base,
+            fork_base: prompt,
+            fork_calls: prompt,
+            fork_shared: prompt,
             ..Batch::default()
         };
         if owner == MAIN {

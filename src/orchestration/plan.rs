@@ -289,6 +289,16 @@ impl Plan {
         self.nested.most
     }
 
+    /// Returns what the main session starts with, after what its settings withhold from it.
+    pub fn main_startup(&self) -> &Startup {
+        &self.main
+    }
+
+    /// Returns what its children start with, after what their settings withhold from them.
+    pub fn child_startup(&self) -> &Startup {
+        self.setups.startup(Setups::FIRST)
+    }
+
     /// Returns who does the tasks.
     pub fn kind(&self) -> AgentKind {
         self.kind

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use crate::cache::PrefixId;
 use crate::des::EntityStreams;
+use crate::orchestration::agent::Base;
 use crate::units::{SimTime, Tokens};
 
 /// Marks numbers that are hashes, apart from those that are counted.
@@ -51,6 +52,8 @@ pub(super) struct Batch {
     pub(super) ended: u32,
     /// When held children may start, as far as that is known.
     pub(super) release: SimTime,
+    /// The start-up context of the parent when the calls were made: forks keep that.
+    pub(super) base: Base,
     /// The parent's prompt that forks of this message keep.
     pub(super) fork_base: PrefixId,
     /// The same with all calls, where forks carry them.
@@ -69,6 +72,7 @@ impl Default for Batch {
             started: 0,
             ended: 0,
             release: SimTime::ZERO,
+            base: Base::EMPTY,
             fork_base: PrefixId::FIRST,
             fork_calls: PrefixId::FIRST,
             fork_shared: PrefixId::FIRST,

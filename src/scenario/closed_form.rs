@@ -132,6 +132,7 @@ fn holds(variant: &LoadedVariant) -> bool {
         && scenario.cache.minimum.is_none()
         && scenario.task.prefix_change == PrefixChange::None
         && variant.plan.most_children().1 <= 1
+        && scenario.resume.messages == 0
         && variant.plan.models().iter().all(has_one_tier)
         && variant.plan.models()[0].trigger.is_none_or(|trigger| context < trigger)
 }
@@ -139,14 +140,10 @@ fn holds(variant: &LoadedVariant) -> bool {
 impl Inputs {
     fn new(fork: &LoadedVariant, fresh: &LoadedVariant) -> Option<Inputs> {
         let (left, right) = (&fork.scenario, &fresh.scenario);
-        let explore = fresh.plan.kind() == AgentKind::Explore;
-        let startup = if explore { &right.startup.explore } else { &right.startup.fresh };
-        let main = &left.startup.main;
+        let (startup, main) = (fresh.plan.child_startup(), fork.plan.main_startup());
         let cold = main.tools + main.identity + main.system + main.project + main.listing;
         let context = left.session.context.unwrap_or(cold + left.session.prompt);
-        let withheld =
-            if right.fanout.background { startup.background_withholds } else { Tokens::ZERO };
-        let shared = startup.tools.saturating_sub(withheld) + startup.identity + startup.system;
+        let shared = startup.tools + startup.identity + startup.system;
         let tail = left
             .fork
             .tail_tokens

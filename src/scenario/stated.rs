@@ -79,6 +79,8 @@ fn scaled(value: &Value, factor: f64) -> Value {
             [share @ Value::Float(_), size] => {
                 Value::Array(vec![share.clone(), scaled(size, factor)])
             }
+            // Tables in a list are a script, such as one of failures: no sizes.
+            [Value::Table(_), ..] => value.clone(),
             list => Value::Array(list.iter().map(|one| scaled(one, factor)).collect()),
         },
         Value::Boolean(_) | Value::Datetime(_) => value.clone(),
@@ -117,5 +119,11 @@ mod tests {
                 "task.output: { quantiles = [[0.5, 80]] } | { quantiles = [[0.5, 120]] }",
             ]
         );
+    }
+
+    #[test]
+    fn a_script_of_failures_is_no_size() {
+        let text = "[provider]\nfailures = [{ request = 2, status = 429 }]\n";
+        assert!(stated_numbers(text, 0.2).is_empty());
     }
 }

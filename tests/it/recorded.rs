@@ -132,3 +132,124 @@ fn most_recorded_runs_are_predicted_token_for_token() {
         }
     }
 }
+
+/// Runs of the same kinds with other settings: what must follow from the rules alone.
+mod varied {
+    use super::*;
+
+    /// Requests of each agent, main first.
+    fn counts(requests: &Requests) -> Vec<usize> {
+        let children = (1..requests.len()).map(|number| format!("a{number}"));
+        let agents = std::iter::once("main".to_owned()).chain(children);
+        agents.map(|agent| requests[&agent].len()).collect()
+    }
+
+    fn counts_of(version: &str, kind: &str, sets: &[(&str, &str)]) -> Vec<usize> {
+        counts(&predicted(version, kind, sets).0)
+    }
+
+    #[test]
+    fn requests_follow_from_tasks_and_iterations() {
+        for (tasks, iterations) in [(1, 1), (2, 5), (7, 2), (10, 4)] {
+            let texts = [tasks.to_string(), iterations.to_string()];
+            let sets = [("fanout.tasks", &*texts[0]), ("task.iterations", &*texts[1])];
+            // Main: the calls; in the foreground one answer; in the background the receipts and the
+            // notices, one by one (C11) or all together (C24); a workflow has one notice.
+            let expected = |main: usize| [vec![main], vec![iterations; tasks]].concat();
+            for version in VERSIONS {
+                let noticed = if version == "2.1.260" { 2 + tasks } else { 3 };
+                for (kind, main) in [
+                    ("fresh-foreground", 2),
+                    ("explore", 2),
+                    ("main-1h", 2),
+                    ("subagent-1h", 2),
+                    ("fresh-background", noticed),
+                    ("fork", noticed),
+                    ("workflow", 3),
+                ] {
+                    let counts = counts_of(version, kind, &sets);
+                    assert_eq!(counts, expected(main), "{version}, {kind}, {sets:?}");
+                }
+                assert_eq!(counts_of(version, "loop", &sets[1..]), [iterations], "{version}");
+            }
+        }
+    }
+
+    #[test]
+    fn children_above_the_limit_are_refused_and_only_the_others_run() {
+        for version in VERSIONS {
+            for (tasks, limit) in [(5, 2), (22, 9), (4, 6)] {
+                let texts = [tasks.to_string(), limit.to_string()];
+                let sets = [("fanout.tasks", &*texts[0]), ("limits.concurrency", &*texts[1])];
+                let (requests, _) = predicted(version, "concurrency-limit", &sets);
+                let ran = tasks.min(limit);
+                let main = if version == "2.1.260" { 2 + ran } else { 3 };
+                assert_eq!(counts(&requests), [vec![main], vec![2; ran]].concat(), "{sets:?}");
+                // Calls of 53, receipts of 291, texts of 71, a note of 19 in 2.1.260 (C23).
+                let note = if version == "2.1.260" { 19 } else { 0 };
+                let grown = 53 * tasks + 291 * ran + 71 * (tasks - ran) + note;
+                assert_eq!(requests["main"][1][1], grown as u64, "{version}, {sets:?}");
+            }
+        }
+    }
+
+    /// The notices of one request, a lead and the parent's text before them stand behind its last
+    /// entry: 17 notices find it as the twentieth position, 18 do not (C24, semantics E3, D8).
+    #[test]
+    fn eighteen_notices_together_lose_the_prefix_and_seventeen_do_not() {
+        for (tasks, is_lost) in [("17", false), ("18", true)] {
+            let sets = [("fanout.tasks", tasks)];
+            let (requests, _) = predicted("2.1.332", "concurrency-limit", &sets);
+            let [.., before, last] = requests["main"][..] else { panic!("main has requests") };
+            let prompt = before[..4].iter().sum::<u64>();
+            // Tools, identity and system prompt stay: 7,836 + 22 + 1,785.
+            assert_eq!(last[3], if is_lost { 9_643 } else { prompt }, "{tasks} notices");
+        }
+    }
+
+    /// More foreground children than tools run at once (10): those that wait start after others'
+    /// responses began and read tools and system prompt (semantics D9).
+    #[test]
+    fn foreground_children_above_ten_wait_and_read() {
+        for (version, shared) in [("2.1.260", 8_725 + 22 + 859), ("2.1.332", 5_156 + 22 + 791)] {
+            let (requests, _) = predicted(version, "fresh-foreground", &[("fanout.tasks", "13")]);
+            for number in 1..=13 {
+                let read = requests[&format!("a{number}")][0][3];
+                assert_eq!(read, if number > 10 { shared } else { 0 }, "{version}, a{number}");
+            }
+        }
+    }
+
+    /// `1h` for all, for main, for children: each request's writes stand in one column, that of its
+    /// class; a summary is of the children's (semantics K2). Main's tools shrink by 65 (C22).
+    #[test]
+    fn lifetimes_move_the_writes_of_their_class_only() {
+        let cases = [
+            ("1h", [true, true]),
+            ("{ main = \"1h\", subagent = \"5m\" }", [true, false]),
+            ("{ main = \"5m\", subagent = \"1h\" }", [false, true]),
+            ("5m", [false, false]),
+        ];
+        for version in VERSIONS {
+            for kind in kinds(version) {
+                let (usual, _) = predicted(version, &kind, &[("cache.ttl", "5m")]);
+                for (ttl, is_long) in cases {
+                    let (requests, _) = predicted(version, &kind, &[("cache.ttl", ttl)]);
+                    assert_eq!(counts(&requests), counts(&usual), "{version}, {kind}, {ttl}");
+                    for (agent, own) in &requests {
+                        let is_main = agent == "main";
+                        let is_fork = kind == "fork" && !is_main;
+                        let shrunk = if is_long[0] && (is_main || is_fork) { 65 } else { 0 };
+                        for (one, before) in own.iter().zip(&usual[agent]) {
+                            let is_summary = one[0] > 0;
+                            let long = is_long[usize::from(!is_main || is_summary)];
+                            assert_eq!(one[if long { 1 } else { 2 }], 0, "{kind}, {agent}, {ttl}");
+                            let prompts = [one, before].map(|r| r[..4].iter().sum::<u64>());
+                            assert_eq!(prompts[0] + shrunk, prompts[1], "{kind}, {agent}, {ttl}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
