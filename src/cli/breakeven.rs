@@ -26,7 +26,7 @@ pub(super) fn run(options: &BreakevenOptions) -> Result<(), Failure> {
         let sets = at_level(over.as_ref(), level);
         let problem = Problem { subject: &subject, sets, key, range, variants };
         rows.push((
-            level.map(|level| level.label.clone()),
+            level.map(|level| level.label.to_string()),
             common.on_threads(|| problem.solve(options))?,
         ));
     }
@@ -46,7 +46,7 @@ pub(super) fn run(options: &BreakevenOptions) -> Result<(), Failure> {
 
 fn at_level(over: Option<&Factor>, level: Option<&Level>) -> Vec<(String, String)> {
     let pair = over.zip(level);
-    pair.map(|(over, level)| (over.key.clone(), level.value.clone())).into_iter().collect()
+    pair.map(|(over, level)| (over.key.clone(), level.value.to_string())).into_iter().collect()
 }
 
 fn with(sets: &[(String, String)], key: &str, value: String) -> Vec<(String, String)> {

@@ -11,7 +11,7 @@ pub(super) fn lay_out(mut table: Table, options: &TableOptions) -> String {
         let header = table.header().into_iter();
         return header.chain(table.row_iter()).fold(String::new(), |text, row| {
             let cells: Vec<String> = row.cell_iter().map(comfy_table::Cell::content).collect();
-            text + &csv::line(&cells.iter().map(String::as_str).collect::<Vec<_>>())
+            text + &csv::line(&cells)
         });
     }
     let style = if options.markdown { presets::ASCII_MARKDOWN } else { presets::NOTHING };

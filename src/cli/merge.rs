@@ -8,7 +8,8 @@ use serde_json::Value;
 use super::args::MergeOptions;
 use super::failure::Failure;
 use super::files;
-use super::sweep_dir::{Each, Folder, Mode, RAW, RESULTS, Take, differences, lines, read_manifest};
+use super::manifest::{differences, read_manifest};
+use super::sweep_dir::{Each, Folder, Mode, RAW, RESULTS, Take, lines};
 
 /// Checks that the shards are those of one sweep, all of them, and writes the whole.
 pub(super) fn run(options: &MergeOptions) -> Result<(), Failure> {

@@ -17,6 +17,7 @@ mod failure;
 mod files;
 mod init;
 mod layout;
+mod manifest;
 mod merge;
 mod option_values;
 mod plot;

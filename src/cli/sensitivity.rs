@@ -70,7 +70,7 @@ fn wanted(
             let message = format!("`{one}` does not give two values");
             return Err(Failure::usage(message, "write --vary KEY=LOW,HIGH"));
         };
-        wanted.push((key, low.value.clone(), high.value.clone()));
+        wanted.push((key, low.value.to_string(), high.value.to_string()));
     }
     if options.vary.is_empty() {
         wanted = stated_numbers(text, options.change);

@@ -19,12 +19,12 @@ pub(super) fn run(options: &SizeOptions) -> Result<(), Failure> {
     let common = &options.decide;
     let subject = Subject::read(common)?;
     let Factor { key, levels } = factor(&options.vary)?;
-    let load = |level: &Level| subject.load(&[(key.clone(), level.value.clone())]);
+    let load = |level: &Level| subject.load(&[(key.clone(), level.value.to_string())]);
     let mut plans: Vec<(String, Plan)> = Vec::new();
     let mut failures = Vec::new();
     for level in &levels {
         match load(level) {
-            Ok(loaded) => plans.push((level.label.clone(), loaded.base.plan)),
+            Ok(loaded) => plans.push((level.label.to_string(), loaded.base.plan)),
             Err(failure) => failures.push(failure),
         }
     }

@@ -15,13 +15,14 @@ use forkcast::scenario::{
 };
 use rayon::ThreadPool;
 use rayon::prelude::*;
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 
 use super::args::{ShardChoice, SweepOptions};
 use super::failure::Failure;
+use super::manifest::{self, Input, Manifest, ShardOf};
 use super::simulate::{hash, pool, quoted, stop_rule};
-use super::sweep_dir::{Each, Folder, Line, Mode, columns, each_line, write_cells, write_rows};
+use super::sweep_dir::{Each, Folder, Line, Mode, columns, each_line, write_rows, write_table};
 use super::{files, terminal};
 
 /// Most invalid points that are told one by one.
@@ -73,9 +74,7 @@ fn print(options: &SweepOptions, part: &File) -> Result<(), Failure> {
     if options.json {
         write_rows(rows, &mut |row| writeln!(out, "{row}"))?;
     } else {
-        let columns = columns(rows)?;
-        out.write_all(columns.heading().as_bytes())?;
-        write_rows(rows, &mut |row| write_cells(&mut out, &columns, row))?;
+        write_table(&mut out, &columns(rows)?, rows)?;
     }
     Ok(out.flush()?)
 }
@@ -164,7 +163,7 @@ impl<'a> Sweep<'a> {
             .map_err(|problems| Failure::problems(&problems))?;
         if let Some(at) = factors.iter().position(|factor| factor.key == VARIANT_KEY) {
             let Factor { levels, .. } = factors.remove(at);
-            let names: Vec<&str> = levels.iter().map(|level| level.label.as_str()).collect();
+            let names: Vec<&str> = levels.iter().map(|level| &*level.label).collect();
             let option = options.vary[at].as_str();
             study.keep_variants(&names, option).map_err(|problems| Failure::problems(&problems))?;
         }
@@ -178,7 +177,7 @@ impl<'a> Sweep<'a> {
         self.factors
             .iter()
             .zip(levels)
-            .map(|(factor, level)| (factor.key.as_str(), factor.levels[level].value.as_str()))
+            .map(|(factor, level)| (factor.key.as_str(), &*factor.levels[level].value))
             .collect()
     }
 
@@ -186,7 +185,7 @@ impl<'a> Sweep<'a> {
     fn labels(&self, point: usize) -> Vec<(String, String)> {
         let levels = self.points.at(point);
         let label = |(factor, level): (&Factor, usize)| {
-            (factor.key.clone(), factor.levels[level].label.clone())
+            (factor.key.clone(), factor.levels[level].label.to_string())
         };
         self.factors.iter().zip(levels).map(label).collect()
     }
@@ -272,51 +271,31 @@ impl<'a> Sweep<'a> {
     }
 
     /// Everything that the results depend on, and nothing else.
-    fn manifest(&self, shard: Shard) -> Value {
-        let stop = match self.stop {
-            StopRule::Count(count) => json!({ "replications": count }),
-            StopRule::Precision { relative, count_min, count_max } => json!({
-                "precision": relative,
-                "replications_min": count_min,
-                "replications_max": count_max,
-            }),
-        };
-        let factor = |factor: &Factor| {
-            let levels: Vec<Value> = factor
-                .levels
-                .iter()
-                .map(|level| json!({ "label": level.label, "value": level.value }))
-                .collect();
-            json!({ "key": factor.key, "levels": levels })
-        };
-        let variants: Vec<&str> =
-            self.study.loaded().variants.iter().map(|variant| variant.name.as_str()).collect();
+    fn manifest(&self, shard: Shard) -> Manifest<'_> {
+        let variants = &self.study.loaded().variants;
         let sets = self.options.scenario.set.sets.iter();
-        json!({
-            "format_version": 1,
-            "program": format!("forkcast {}", env!("CARGO_PKG_VERSION")),
-            "scenario": self.options.scenario.scenario.display().to_string(),
-            "scenario_sha256": hash(&self.text),
-            "inputs": self.inputs(),
-            "set": sets.map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>(),
-            "seed": self.options.effort.execution.seed,
-            "stop": stop,
-            "factors": self.factors.iter().map(factor).collect::<Vec<_>>(),
-            "design": if self.options.lhs.is_some() { "latin_hypercube" } else { "grid" },
-            "points": self.points.count(),
-            "variants": variants,
-            "raw": self.options.raw,
-            "shard": if shard.count == 1 {
-                Value::Null
-            } else {
-                json!({ "index": shard.index + 1, "count": shard.count })
-            },
-            "reproduce": self.reproduce(),
-        })
+        let is_whole = shard.count == 1;
+        Manifest {
+            format_version: 1,
+            program: format!("forkcast {}", env!("CARGO_PKG_VERSION")),
+            scenario: self.options.scenario.scenario.display().to_string(),
+            scenario_sha256: hash(&self.text),
+            inputs: self.inputs(),
+            set: sets.map(|(key, value)| format!("{key}={value}")).collect(),
+            seed: self.options.effort.execution.seed,
+            stop: manifest::stop(self.stop),
+            factors: &self.factors,
+            design: if self.options.lhs.is_some() { "latin_hypercube" } else { "grid" },
+            points: self.points.count(),
+            variants: variants.iter().map(|variant| variant.name.as_str()).collect(),
+            raw: self.options.raw,
+            shard: (!is_whole).then(|| ShardOf { index: shard.index + 1, count: shard.count }),
+            reproduce: self.reproduce(),
+        }
     }
 
     /// Returns the hashes of the texts besides the scenario: profiles, price books, data files.
-    fn inputs(&self) -> Value {
+    fn inputs(&self) -> Vec<Input> {
         let sources = self.study.sources().iter().skip(1);
         let mut hashes: BTreeMap<String, String> =
             sources.map(|(name, text)| (name.to_owned(), hash(text))).collect();
@@ -326,8 +305,7 @@ impl<'a> Sweep<'a> {
                 hashes.insert(name.clone(), hash(text));
             }
         }
-        let input = |(name, sha256)| json!({ "name": name, "sha256": sha256 });
-        hashes.into_iter().map(input).collect()
+        hashes.into_iter().map(|(name, sha256)| Input { name, sha256 }).collect()
     }
 
     /// The command that gives the same results; threads, shards and folders do not matter.
@@ -383,7 +361,7 @@ fn raw(point: usize, plans: &[(String, Plan)], experiment: &Experiment) -> Strin
             let [cost, makespan, wait] =
                 [*cost, makespan[index], wait[index]].map(|value| Value::from(value).to_string());
             let (point, number) = (point.to_string(), (index + 1).to_string());
-            text += &csv::line(&[&point, name, &number, &cost, &makespan, &wait]);
+            text += &csv::line([&point, name, &number, &cost, &makespan, &wait]);
         }
     }
     text

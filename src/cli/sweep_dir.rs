@@ -12,21 +12,17 @@ use std::path::{Path, PathBuf};
 
 use forkcast::report::csv;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::failure::Failure;
+use super::manifest::{MANIFEST, differences, read_again, read_manifest};
 
-pub(super) const MANIFEST: &str = "manifest.json";
 pub(super) const RESULTS: &str = "results.jsonl";
 pub(super) const RAW: &str = "raw.csv";
 const TABLE: &str = "results.csv";
 const PART: &str = "rows.part.jsonl";
 const LOCK: &str = ".lock";
 pub(super) const RAW_HEADING: &str = "point,variant,replication,cost_usd,makespan_s,wait_s\n";
-
-/// Keys of a manifest that two parts of one sweep need not share.
-const OWN_KEYS: [&str; 3] = ["shard", "reproduce", "scenario"];
 
 /// What a point came to: a line of the part file.
 #[derive(Debug, Serialize, Deserialize)]
@@ -94,7 +90,7 @@ impl Folder {
     /// Returns the part file at its end, and how many points it has; `None` of a finished sweep.
     pub(super) fn begin(
         &self,
-        manifest: &Value,
+        manifest: &impl Serialize,
         mode: Mode,
         expected: &mut dyn FnMut(usize) -> usize,
     ) -> Result<Option<(File, usize)>, Failure> {
@@ -118,7 +114,10 @@ impl Folder {
             for name in [PART, RESULTS, TABLE, RAW, MANIFEST] {
                 self.remove(name)?;
             }
-            self.write(MANIFEST, &mut |out| writeln!(out, "{manifest:#}"))?;
+            self.write(MANIFEST, &mut |out| {
+                serde_json::to_writer_pretty(&mut *out, manifest)?;
+                writeln!(out)
+            })?;
         }
         let part = self.path.join(PART);
         let open = fs::OpenOptions::new().create(true).append(true).read(true).open(&part);
@@ -154,9 +153,10 @@ impl Folder {
         Ok(done)
     }
 
-    fn hold_against(&self, manifest: &Value) -> Result<(), Failure> {
+    fn hold_against(&self, manifest: &impl Serialize) -> Result<(), Failure> {
         let old = read_manifest(&self.path)?;
-        let mut differs = differences(&old, manifest);
+        let manifest = read_again(manifest)?;
+        let mut differs = differences(&old, &manifest);
         if old["shard"] != manifest["shard"] {
             differs.push(format!("shard: {} there, {} now", old["shard"], manifest["shard"]));
         }
@@ -173,14 +173,33 @@ impl Folder {
         ))
     }
 
-    /// Writes the final files from the rows, which are asked for twice, and drops the part file.
+    /// Writes the final files from the rows, and drops the part file.
+    ///
+    /// Rows are asked for once more where a later one has a column that the first has not.
     pub(super) fn finish(&self, rows: Each<'_>, raw: Option<Each<'_>>) -> Result<(), Failure> {
-        let columns = columns(rows)?;
-        self.fill(TABLE, &mut |out| {
-            out.write_all(columns.heading().as_bytes())?;
-            write_rows(rows, &mut |row| write_cells(out, &columns, row))
+        let mut columns = csv::Columns::default();
+        let mut is_stale = false;
+        self.fill(RESULTS, &mut |lines| {
+            self.fill(TABLE, &mut |table| {
+                let mut is_begun = false;
+                rows(&mut |row| {
+                    writeln!(lines, "{row}")?;
+                    let cells = cells(row)?;
+                    is_stale |= columns.add(&cells) && is_begun;
+                    if !is_begun {
+                        table.write_all(columns.heading().as_bytes())?;
+                    }
+                    is_begun = true;
+                    if !is_stale {
+                        table.write_all(columns.line(&cells).as_bytes())?;
+                    }
+                    Ok(())
+                })
+            })
         })?;
-        self.fill(RESULTS, &mut |out| write_rows(rows, &mut |row| writeln!(out, "{row}")))?;
+        if is_stale {
+            self.fill(TABLE, &mut |table| write_table(table, &columns, rows))?;
+        }
         if let Some(raw) = raw {
             self.fill(RAW, &mut |out| {
                 out.write_all(RAW_HEADING.as_bytes())?;
@@ -253,37 +272,6 @@ fn is_alive(id: &str) -> bool {
     asked.map_or(true, |output| output.status.success())
 }
 
-/// Reads the manifest of a folder.
-pub(super) fn read_manifest(folder: &Path) -> Result<Value, Failure> {
-    let path = folder.join(MANIFEST);
-    let text = fs::read_to_string(&path).map_err(|error| Failure::file("read", &path, &error))?;
-    serde_json::from_str(&text)
-        .map_err(|error| Failure::message(format!("`{}` is damaged: {error}", path.display())))
-}
-
-/// Returns where two manifests are not of one sweep, in words.
-pub(super) fn differences(old: &Value, new: &Value) -> Vec<String> {
-    // Both through text, so that numbers are read alike.
-    let new: Value = serde_json::from_str(&new.to_string()).unwrap_or_default();
-    let mut keys: Vec<&String> =
-        new.as_object().into_iter().flatten().map(|(key, _)| key).collect();
-    keys.retain(|key| !OWN_KEYS.contains(&key.as_str()) && old[key.as_str()] != new[key.as_str()]);
-    let shown = |value: &Value| -> String {
-        let text = value.to_string();
-        let mut short: String = text.chars().take(200).collect();
-        if short.len() < text.len() {
-            short += "...";
-        }
-        short
-    };
-    keys.iter()
-        .map(|key| {
-            let key = key.as_str();
-            format!("{key}: {} there, {} now", shown(&old[key]), shown(&new[key]))
-        })
-        .collect()
-}
-
 /// Calls a function with each of some texts, in order; can be asked again.
 pub(super) type Each<'a> = &'a dyn Fn(Take<'_>) -> Result<(), Failure>;
 
@@ -316,14 +304,14 @@ pub(super) fn columns(rows: Each<'_>) -> Result<csv::Columns, Failure> {
     Ok(columns)
 }
 
-/// Writes a row as CSV.
-pub(super) fn write_cells(
+/// Writes rows as CSV, with a heading.
+pub(super) fn write_table(
     out: &mut dyn Write,
     columns: &csv::Columns,
-    row: &str,
-) -> io::Result<()> {
-    let cells = csv::cells(row).map_err(io::Error::from)?;
-    out.write_all(columns.line(&cells).as_bytes())
+    rows: Each<'_>,
+) -> Result<(), Failure> {
+    out.write_all(columns.heading().as_bytes())?;
+    rows(&mut |row| Ok(out.write_all(columns.line(&cells(row)?).as_bytes())?))
 }
 
 /// Writes each row.
@@ -334,7 +322,7 @@ pub(super) fn write_rows(
     rows(&mut |row| write(row).map_err(Failure::from))
 }
 
-fn cells(row: &str) -> Result<csv::Cells, Failure> {
+fn cells(row: &str) -> Result<csv::Cells<'_>, Failure> {
     csv::cells(row).map_err(|error| Failure::message(format!("a damaged row: {error}")))
 }
 

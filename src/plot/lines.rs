@@ -90,7 +90,8 @@ impl Plot {
 /// Returns the levels of a factor as numbers where all of them are, in ascending order; else as
 /// names.
 pub(super) fn levels(factor: &Factor) -> (Levels, Unit) {
-    let names = || Levels::Names(factor.levels.iter().map(|level| level.label.clone()).collect());
+    let names =
+        || Levels::Names(factor.levels.iter().map(|level| level.label.to_string()).collect());
     let mut values = Vec::new();
     for level in &factor.levels {
         match quantity(&level.value) {

@@ -124,7 +124,7 @@ fn settings<'a>(
     let levels =
         [point / (counts[1] * counts[2]), point / counts[2] % counts[1], point % counts[2]];
     let set = |(factor, level): (Option<&'a Factor>, usize)| {
-        factor.map(|factor| (factor.key.as_str(), factor.levels[level].value.as_str()))
+        factor.map(|factor| (factor.key.as_str(), &*factor.levels[level].value))
     };
     factors.iter().copied().zip(levels).filter_map(set).collect()
 }

@@ -215,7 +215,7 @@ impl BreakEvenReport {
     }
 
     fn csv(&self) -> String {
-        let mut lines = csv::line(&[
+        let mut lines = csv::line([
             self.over.as_deref().unwrap_or("level"),
             "key",
             "root",
@@ -240,7 +240,7 @@ impl BreakEvenReport {
                 cells.extend(["root", "low", "high"].map(cell));
                 cells.push(found.confidence.to_string());
                 cells.extend(["winner_below", "winner_above", "replications"].map(cell));
-                lines += &csv::line(&cells.iter().map(String::as_str).collect::<Vec<_>>());
+                lines += &csv::line(&cells);
             }
         }
         lines

@@ -52,47 +52,120 @@ pub(super) fn extend(object: &mut Value, more: Value) {
 
 /// Returns the object of one variant.
 pub fn variant(results: &VariantResults) -> Value {
-    let cost = |agent: &AgentMean| (agent.agent.clone(), agent.cost_usd);
-    let requests = |agent: &AgentMean| (agent.agent.clone(), agent.requests);
-    json!({
-        "name": results.name,
-        "cost_usd": summary(&results.cost_usd),
-        "makespan_s": summary(&results.makespan_s),
-        "wait_s": summary(&results.wait_s),
-        "tokens": breakdown(&results.tokens),
-        "cost_by_item_usd": breakdown(&results.cost_by_item_usd),
-        "cost_by_role_usd": breakdown(&results.cost_by_role_usd),
-        "cost_by_agent_usd": agents(results.agents.iter().map(cost)),
-        "cost_by_cause_usd": breakdown(&results.cost_by_cause_usd),
-        "requests": mean(results.requests),
-        "requests_by_agent": agents(results.agents.iter().map(requests)),
-        "hit_ratio_tokens": mean(results.hit_ratio_tokens),
-        "misses": mean(results.misses),
-        "expected_rebuilds": mean(results.expected_rebuilds),
-        "launches": breakdown(&results.launches),
-        "failed_attempts": breakdown(&results.failed_attempts),
-        "last_request_tokens": mean(results.last_request_tokens),
-        "bounds": {
-            "no_cache_usd": mean(results.no_cache_usd),
-            "perfect_cache_usd": mean(results.perfect_cache_usd),
-        },
-        "outcomes": breakdown(&results.outcomes),
-    })
+    let mut object = json!({ "name": results.name });
+    for Number { key, part, last, value } in numbers(results) {
+        let outer = &mut object[key];
+        let inner = match part {
+            Part::None => outer,
+            Part::Key(part) => &mut outer[part],
+            Part::Agent(agent) => {
+                if outer.is_null() {
+                    *outer = json!([]);
+                }
+                let agents = outer.as_array_mut().expect("agents are a list");
+                agents.push(json!({ "agent": agent }));
+                agents.last_mut().expect("one was pushed")
+            }
+        };
+        inner[last] = value.into();
+    }
+    object
+}
+
+/// A number of a variant, and the keys that lead to it in the variant's object.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Number<'a> {
+    pub(super) key: &'static str,
+    pub(super) part: Part<'a>,
+    pub(super) last: &'static str,
+    pub(super) value: Option<f64>,
+}
+
+/// What stands between the first and the last key.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Part<'a> {
+    None,
+    Key(&'static str),
+    /// The entry of an agent in a list.
+    Agent(&'a str),
+}
+
+/// Returns the numbers of a variant in the order of its object.
+pub(super) fn numbers(results: &VariantResults) -> Vec<Number<'_>> {
+    let mut numbers = Numbers(Vec::with_capacity(128));
+    numbers.summary("cost_usd", &results.cost_usd);
+    numbers.summary("makespan_s", &results.makespan_s);
+    numbers.summary("wait_s", &results.wait_s);
+    numbers.means("tokens", &results.tokens);
+    numbers.means("cost_by_item_usd", &results.cost_by_item_usd);
+    numbers.means("cost_by_role_usd", &results.cost_by_role_usd);
+    numbers.agents("cost_by_agent_usd", &results.agents, |agent| agent.cost_usd);
+    numbers.means("cost_by_cause_usd", &results.cost_by_cause_usd);
+    numbers.mean("requests", results.requests);
+    numbers.agents("requests_by_agent", &results.agents, |agent| agent.requests);
+    numbers.mean("hit_ratio_tokens", results.hit_ratio_tokens);
+    numbers.mean("misses", results.misses);
+    numbers.mean("expected_rebuilds", results.expected_rebuilds);
+    numbers.means("launches", &results.launches);
+    numbers.means("failed_attempts", &results.failed_attempts);
+    numbers.mean("last_request_tokens", results.last_request_tokens);
+    let bounds =
+        [("no_cache_usd", results.no_cache_usd), ("perfect_cache_usd", results.perfect_cache_usd)];
+    numbers.means("bounds", &bounds);
+    numbers.means("outcomes", &results.outcomes);
+    numbers.0
+}
+
+struct Numbers<'a>(Vec<Number<'a>>);
+
+impl<'a> Numbers<'a> {
+    fn summary(&mut self, key: &'static str, summary: &Summary) {
+        let number = |(last, value)| Number { key, part: Part::None, last, value };
+        self.0.extend(parts(summary).map(number));
+    }
+
+    fn mean(&mut self, key: &'static str, mean: f64) {
+        self.0.push(Number { key, part: Part::None, last: "mean", value: Some(mean) });
+    }
+
+    fn means(&mut self, key: &'static str, parts: &[(&'static str, f64)]) {
+        let number = |(part, mean): &(&'static str, f64)| Number {
+            key,
+            part: Part::Key(part),
+            last: "mean",
+            value: Some(*mean),
+        };
+        self.0.extend(parts.iter().map(number));
+    }
+
+    fn agents(&mut self, key: &'static str, agents: &'a [AgentMean], of: fn(&AgentMean) -> f64) {
+        let number = |agent: &'a AgentMean| Number {
+            key,
+            part: Part::Agent(&agent.agent),
+            last: "mean",
+            value: Some(of(agent)),
+        };
+        self.0.extend(agents.iter().map(number));
+    }
 }
 
 pub(super) fn summary(summary: &Summary) -> Value {
-    let mut object = estimate(&summary.estimate);
-    let quantiles = [
-        ("p5", summary.p5),
-        ("p50", summary.p50),
-        ("p95", summary.p95),
-        ("p99", summary.p99),
-        ("max", summary.max),
-    ];
-    for (key, value) in quantiles {
-        object[key] = value.into();
-    }
-    object
+    let parts = parts(summary).map(|(key, value)| (key.to_owned(), value.into()));
+    Value::Object(parts.into_iter().collect())
+}
+
+fn parts(summary: &Summary) -> [(&'static str, Option<f64>); 8] {
+    let Estimate { mean, half_width, confidence, .. } = summary.estimate;
+    [
+        ("mean", Some(mean)),
+        ("half_width", half_width),
+        ("confidence", Some(confidence)),
+        ("p5", Some(summary.p5)),
+        ("p50", Some(summary.p50)),
+        ("p95", Some(summary.p95)),
+        ("p99", Some(summary.p99)),
+        ("max", Some(summary.max)),
+    ]
 }
 
 pub(super) fn estimate(estimate: &Estimate) -> Value {
@@ -117,19 +190,7 @@ pub(super) fn message(warning: &Warning) -> Value {
     json!({ "code": warning.code(), "message": warning.message() })
 }
 
-fn mean(mean: f64) -> Value {
-    json!({ "mean": mean })
-}
-
 pub(super) fn breakdown(parts: &[(&'static str, f64)]) -> Value {
-    object(parts, mean)
-}
-
-fn object(parts: &[(&'static str, f64)], value: fn(f64) -> Value) -> Value {
-    let entries = parts.iter().map(|(key, part)| ((*key).to_owned(), value(*part)));
+    let entries = parts.iter().map(|(key, mean)| ((*key).to_owned(), json!({ "mean": mean })));
     Value::Object(entries.collect::<Map<_, _>>())
-}
-
-fn agents(means: impl Iterator<Item = (String, f64)>) -> Value {
-    means.map(|(agent, mean)| json!({ "agent": agent, "mean": mean })).collect()
 }

@@ -111,7 +111,7 @@ impl SensitivityReport {
     }
 
     fn csv(&self) -> String {
-        let mut lines = csv::line(&[
+        let mut lines = csv::line([
             "key",
             "low",
             "high",
@@ -128,7 +128,7 @@ impl SensitivityReport {
                 cells.push(one.mean.to_string());
                 cells.push(one.half_width.map_or(String::new(), |half| half.to_string()));
             }
-            lines += &csv::line(&cells.iter().map(String::as_str).collect::<Vec<_>>());
+            lines += &csv::line(&cells);
         }
         lines
     }

@@ -209,7 +209,7 @@ impl SizeReport {
     fn csv(&self) -> String {
         let heading = [&self.key, "state", "objective_usd", "objective_half_width_usd"];
         let more = ["cost_usd_mean", "makespan_s_mean", "frontier", "replications"];
-        let mut lines = csv::line(&[heading, more].concat());
+        let mut lines = csv::line([heading, more].concat());
         for level in &self.results.levels {
             let cells = [
                 level.level.clone(),
@@ -221,7 +221,7 @@ impl SizeReport {
                 level.is_on_frontier.to_string(),
                 level.replications.to_string(),
             ];
-            lines += &csv::line(&cells.iter().map(String::as_str).collect::<Vec<_>>());
+            lines += &csv::line(&cells);
         }
         lines
     }

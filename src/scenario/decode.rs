@@ -1,5 +1,7 @@
 //! Decoding of merged settings into a type, with every problem at once.
 
+use std::borrow::Cow;
+
 use serde::de::DeserializeOwned;
 
 use crate::scenario::deserializer::{Fault, FaultKind, NodeDeserializer};
@@ -18,7 +20,7 @@ const MAX_ROUNDS: usize = 60;
 /// The settings are returned as far as they fit, for further checks, even when there are problems.
 /// Without settings there is at least one problem.
 pub fn decode<T: DeserializeOwned>(tree: &Tree) -> (Option<T>, Vec<Problem>) {
-    let mut rest = tree.root.clone();
+    let mut rest = Cow::Borrowed(&tree.root);
     let mut problems = Vec::new();
     for _ in 0..MAX_ROUNDS {
         let fault = match T::deserialize(NodeDeserializer(&rest)) {
@@ -26,7 +28,7 @@ pub fn decode<T: DeserializeOwned>(tree: &Tree) -> (Option<T>, Vec<Problem>) {
             Err(fault) => fault,
         };
         let path = fault.path();
-        let Some(node) = find_mut(&mut rest, &path) else { break };
+        let Some(node) = find_mut(rest.to_mut(), &path) else { break };
         if !follows_from_hidden(&fault, node) {
             problems.push(problem(&fault, &path, tree));
         }

@@ -78,6 +78,11 @@ impl Layers {
         &self.tree
     }
 
+    /// Returns the merged settings by themselves.
+    pub(super) fn into_tree(self) -> Tree {
+        self.tree
+    }
+
     fn place(&mut self, parts: &[String], entry: Entry) -> Result<(), String> {
         let mut node = &mut self.tree.root;
         for depth in 1..parts.len() {

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::cache::{CachePolicy, RoleTtl, Ttl};
+use crate::cache::{CachePolicy, RoleTtl};
 use crate::experiment::Warning;
-use crate::orchestration::{AgentKind, Plan, PlanInput, default_ttl};
-use crate::pricing::{Category, ModelRates, PriceBook, RateOptions};
+use crate::orchestration::Plan;
 use crate::scenario::prices::{Books, LoadedPrices, PriceSource};
+use crate::scenario::settle::{Checked, Under, examine, settle};
 use crate::scenario::validate;
 use crate::scenario::{
     Entry, Layers, Node, Origin, PROFILES, Problem, Problems, Scenario, Sources, Tree, Variant,
@@ -58,14 +58,28 @@ pub struct Loaded {
     pub variants: Vec<LoadedVariant>,
 }
 
+impl Loaded {
+    /// Makes the plans of what was found right.
+    pub(super) fn new(base: Checked, variants: Vec<Checked>, tables: &Tables) -> Loaded {
+        let base = base.planned(tables);
+        let mut variants: Vec<_> = variants.into_iter().map(|one| one.planned(tables)).collect();
+        if variants.is_empty() {
+            variants.push(base.clone());
+        }
+        Loaded { base, variants }
+    }
+}
+
 /// Loads a scenario with its profile, prices, variants and `--set` options.
 ///
 /// # Errors
 /// All problems at once, each with its place.
 pub fn load(input: &LoadInput<'_>, read: ReadFile<'_>) -> Result<Loaded, Problems> {
     let mut loader = Loader::new(read);
-    let loaded = loader.prepare(input).and_then(|prepared| loader.load(&prepared));
-    loader.end(loaded)
+    let checked = loader.prepare(input).and_then(|prepared| loader.check_all(&prepared));
+    let tables = Arc::clone(&loader.known.tables);
+    let (base, variants) = loader.end(checked)?;
+    Ok(Loaded::new(base, variants, &tables))
 }
 
 /// A cache policy given by options alone, for accounting a trace.
@@ -128,10 +142,13 @@ pub(super) struct Loader<'a> {
     read: ReadFile<'a>,
 }
 
+/// The profile of a scenario, without what it says of itself.
+type Profile = Option<Arc<Tree>>;
+
 /// What has been read and made already, for whoever loads the same scenario again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Known {
-    profiles: BTreeMap<String, Option<Arc<Tree>>>,
+    profiles: BTreeMap<String, Profile>,
     books: Books,
     pub(super) tables: Arc<Tables>,
 }
@@ -139,7 +156,7 @@ pub(super) struct Known {
 /// What a scenario and its options say, before the profile is put under it.
 #[derive(Clone, Debug)]
 pub(super) struct Layered {
-    settings: Layers,
+    pub(super) settings: Layers,
     /// Changes of prices, in order: `prices` as a whole or `prices.MODEL.KEY`.
     prices: Vec<(String, Entry)>,
 }
@@ -156,17 +173,6 @@ pub(super) struct Prepared {
 pub(super) struct Change {
     pub(super) name: String,
     pub(super) entries: Vec<(String, Entry)>,
-}
-
-/// A variant that has been found right.
-#[derive(Debug)]
-pub(super) struct Checked {
-    name: String,
-    scenario: Scenario,
-    main: (String, ModelRates),
-    child: (String, ModelRates),
-    warnings: Vec<Warning>,
-    book: Arc<PriceBook>,
 }
 
 impl<'a> Loader<'a> {
@@ -216,23 +222,22 @@ impl<'a> Loader<'a> {
         Some(Prepared { base, variants: changes })
     }
 
-    /// Checks the base and every variant and makes their plans.
-    pub(super) fn load(&mut self, prepared: &Prepared) -> Option<Loaded> {
+    /// Checks the base and every variant.
+    pub(super) fn check_all(&mut self, prepared: &Prepared) -> Option<(Checked, Vec<Checked>)> {
         let base = self.check("base", &prepared.base);
-        let variants: Vec<_> =
-            prepared.variants.iter().map(|change| self.check_change(prepared, change)).collect();
-        let variants: Vec<Checked> = variants.into_iter().collect::<Option<_>>()?;
-        let tables = Arc::clone(&self.known.tables);
-        let base = base?.planned(&tables);
-        let mut variants: Vec<_> = variants.into_iter().map(|one| one.planned(&tables)).collect();
-        if variants.is_empty() {
-            variants.push(base.clone());
-        }
-        Some(Loaded { base, variants })
+        let variants = self.check_changes(prepared);
+        base.zip(variants)
+    }
+
+    /// Checks every variant.
+    pub(super) fn check_changes(&mut self, prepared: &Prepared) -> Option<Vec<Checked>> {
+        let check = |change: &Change| self.check_change(prepared, change);
+        let variants: Vec<_> = prepared.variants.iter().map(check).collect();
+        variants.into_iter().collect()
     }
 
     /// Checks the base with a variant's changes.
-    pub(super) fn check_change(&mut self, prepared: &Prepared, change: &Change) -> Option<Checked> {
+    fn check_change(&mut self, prepared: &Prepared, change: &Change) -> Option<Checked> {
         let mut own = prepared.base.clone();
         for (key, entry) in &change.entries {
             self.problems.extend(own.set_entry(key, entry.clone()).err());
@@ -274,27 +279,23 @@ impl<'a> Loader<'a> {
     }
 
     /// Puts the profile that the settings name under them.
-    fn with_profile(&mut self, top: &Layered, notes: &mut Vec<Warning>) -> Layered {
+    fn with_profile(&mut self, top: &Layered, notes: &mut Vec<Warning>) -> (Layered, Profile) {
         let mut layered = Layered { settings: Layers::new(is_settings), prices: Vec::new() };
         let asked = match top.settings.get("profile") {
             None => "plain",
             Some(node) => node.as_str().unwrap_or("plain"),
         };
-        if let Some(profile) = self.profile(asked, top, notes) {
-            layered.merge(Arc::unwrap_or_clone(profile));
+        let profile = self.profile(asked, top, notes);
+        if let Some(profile) = &profile {
+            layered.merge(Tree::clone(profile));
         }
         layered.settings.merge(top.settings.tree().clone());
         layered.prices.extend(top.prices.iter().cloned());
-        layered
+        (layered, profile)
     }
 
     /// Reads a profile once, however many variants name it.
-    fn profile(
-        &mut self,
-        asked: &str,
-        top: &Layered,
-        notes: &mut Vec<Warning>,
-    ) -> Option<Arc<Tree>> {
+    fn profile(&mut self, asked: &str, top: &Layered, notes: &mut Vec<Warning>) -> Profile {
         let choice = find_profile(asked);
         if let Some(choice) = choice
             && choice.is_older
@@ -329,33 +330,19 @@ impl<'a> Loader<'a> {
     /// Decodes and checks one variant.
     pub(super) fn check(&mut self, name: &str, top: &Layered) -> Option<Checked> {
         let before = self.problems.len();
-        let mut warnings = Vec::new();
-        let layered = self.with_profile(top, &mut warnings);
+        let mut notes = Vec::new();
+        let (layered, profile) = self.with_profile(top, &mut notes);
         let tree = layered.settings.tree();
         let (scenario, problems) = decode::<Scenario>(tree);
         self.problems.extend(problems);
         let prices = self.prices(&layered);
         let mut scenario = scenario?;
-        let unread = validate::resolve_files(&mut scenario, tree, self.read);
-        if unread.is_empty() {
-            self.problems.extend(validate::check(&scenario, tree));
-        }
-        self.problems.extend(unread);
-        let prices = prices?;
-        let main = self.rates(&scenario, &prices, tree, "session.model");
-        let child = if validate::inherits_model(&scenario.fanout) {
-            main.clone()
-        } else {
-            self.rates(&scenario, &prices, tree, "fanout.model")
-        };
-        let (main, child) = (main?, child?);
-        if self.problems.len() > before {
-            return None;
-        }
-        warnings.extend(assumed(&[&main, &child]));
-        warnings.extend(validate::warnings(name, &scenario));
-        let (name, book) = (name.to_owned(), prices.book);
-        Some(Checked { name, scenario, main, child, warnings, book })
+        self.problems.extend(examine(&mut scenario, tree, self.read));
+        let under = Under { profile, notes, book: prices?.book };
+        let checked = settle(name, scenario, under, tree).map_err(|found| {
+            self.problems.extend(found);
+        });
+        checked.ok().filter(|_| self.problems.len() == before)
     }
 
     fn prices(&mut self, layered: &Layered) -> Option<LoadedPrices> {
@@ -367,24 +354,6 @@ impl<'a> Loader<'a> {
             Ok(prices) => Some(prices),
             Err(problems) => {
                 self.problems.extend(problems);
-                None
-            }
-        }
-    }
-
-    fn rates(
-        &mut self,
-        scenario: &Scenario,
-        prices: &LoadedPrices,
-        tree: &Tree,
-        key: &str,
-    ) -> Option<(String, ModelRates)> {
-        let model =
-            if key == "session.model" { &scenario.session.model } else { &scenario.fanout.model };
-        match rates(&prices.book, model, scenario) {
-            Ok(rates) => Some((model.clone(), rates)),
-            Err(message) => {
-                self.problems.push(tree.problem(key, message));
                 None
             }
         }
@@ -409,21 +378,6 @@ impl<'a> Loader<'a> {
             names.push(variant.name.clone());
         }
         names
-    }
-}
-
-impl Checked {
-    /// Makes its plan.
-    pub(super) fn planned(self, tables: &Tables) -> LoadedVariant {
-        let plan = Plan::with_tables(&plan_input(&self.scenario, &self.main, &self.child), tables);
-        LoadedVariant {
-            name: self.name,
-            plan,
-            scenario: self.scenario,
-            warnings: self.warnings,
-            book: self.book.name.clone(),
-            as_of: self.book.as_of,
-        }
     }
 }
 
@@ -491,63 +445,4 @@ fn unknown_profile(tree: &Tree, asked: &str, reason: &str) -> Problem {
         .filter(|name| strsim::jaro_winkler(name, asked) > 0.8)
         .map(|name| format!("did you mean `{name}`?"));
     problem
-}
-
-/// Prices for the categories that the scenario can use.
-fn rates(book: &PriceBook, model: &str, scenario: &Scenario) -> Result<ModelRates, String> {
-    let mut used = vec![Category::Input, Category::CacheRead, Category::Output];
-    if scenario.cache.enabled {
-        let ttl = scenario.cache.ttl.unwrap_or_else(|| default_ttl(scenario.session.billing));
-        let lifetimes = [ttl.main.head, ttl.main.tail, ttl.subagent.head, ttl.subagent.tail];
-        if lifetimes.contains(&Ttl::FiveMinutes) {
-            used.push(Category::CacheWrite5m);
-        }
-        if lifetimes.contains(&Ttl::OneHour) {
-            used.push(Category::CacheWrite1h);
-        }
-    }
-    book.rates_for(model, book.as_of, RateOptions::default(), &used)
-        .map_err(|error| error.to_string())
-}
-
-fn assumed(models: &[&(String, ModelRates)]) -> Vec<Warning> {
-    let mut warnings = Vec::new();
-    for (_, rates) in models {
-        for what in &rates.assumed {
-            let warning = Warning::AssumedPrices { what: what.clone() };
-            if !warnings.contains(&warning) {
-                warnings.push(warning);
-            }
-        }
-    }
-    warnings
-}
-
-fn plan_input<'a>(
-    scenario: &'a Scenario,
-    main: &'a (String, ModelRates),
-    child: &'a (String, ModelRates),
-) -> PlanInput<'a> {
-    let inherits = scenario.fanout.agent == AgentKind::Fork;
-    let child = if inherits { main } else { child };
-    PlanInput {
-        session: &scenario.session,
-        fanout: &scenario.fanout,
-        wrappers: &scenario.wrappers,
-        fork: &scenario.fork,
-        nested: &scenario.nested,
-        workflow: &scenario.workflow,
-        resume: &scenario.resume,
-        limits: &scenario.limits,
-        texts: &scenario.texts,
-        provider: &scenario.provider,
-        machine: &scenario.machine,
-        task: &scenario.task,
-        startup: &scenario.startup,
-        cache: &scenario.cache,
-        compaction: &scenario.compaction,
-        latency: &scenario.latency,
-        main_model: (&main.0, &main.1),
-        child_model: (&child.0, &child.1),
-    }
 }

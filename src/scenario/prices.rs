@@ -24,8 +24,16 @@ pub(super) struct PriceSource {
     models: Layers,
 }
 
-/// Price books that have been read, by name, without single prices over them.
-pub(super) type Books = BTreeMap<String, Arc<PriceBook>>;
+/// Price books that have been read.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Books {
+    /// What is written in them, by name.
+    layers: BTreeMap<String, Arc<Layers>>,
+    /// The books by themselves, without single prices over them, by name.
+    whole: BTreeMap<String, Arc<PriceBook>>,
+    /// The last one with single prices over it: name, prices, book. Variants share it.
+    last: Option<(String, Tree, Arc<PriceBook>)>,
+}
 
 /// Prices ready to be asked.
 #[derive(Clone, Debug)]
@@ -98,21 +106,33 @@ impl PriceSource {
         let default = (DEFAULT_PRICES.to_owned(), Origin::None);
         let (name, origin) = self.book.as_ref().unwrap_or(&default);
         let is_whole = self.models.tree().root().entries().next().is_none();
-        if is_whole && let Some(book) = known.get(name) {
+        if is_whole && let Some(book) = known.whole.get(name) {
             return Ok(LoadedPrices { book: Arc::clone(book) });
         }
-        let text =
-            book_text(name, read).map_err(|message| vec![problem("prices", &message, origin)])?;
-        let source = sources.add(format!("prices {name}"), text);
-        let mut layers = Layers::new(is_book_table);
-        layers.merge(Tree::parse(sources, source)?);
+        if let Some((last, prices, book)) = &known.last
+            && last == name
+            && prices == self.models.tree()
+        {
+            return Ok(LoadedPrices { book: Arc::clone(book) });
+        }
+        if !known.layers.contains_key(name) {
+            let text = book_text(name, read)
+                .map_err(|message| vec![problem("prices", &message, origin)])?;
+            let source = sources.add(format!("prices {name}"), text);
+            let mut layers = Layers::new(is_book_table);
+            layers.merge(Tree::parse(sources, source)?);
+            known.layers.insert(name.clone(), Arc::new(layers));
+        }
+        let mut layers = Layers::clone(&known.layers[name]);
         let problems = self.set_over(&mut layers);
         if !problems.is_empty() {
             return Err(problems);
         }
         let book = Arc::new(book_of(layers.tree())?);
         if is_whole {
-            known.insert(name.clone(), Arc::clone(&book));
+            known.whole.insert(name.clone(), Arc::clone(&book));
+        } else {
+            known.last = Some((name.clone(), self.models.tree().clone(), Arc::clone(&book)));
         }
         Ok(LoadedPrices { book })
     }
@@ -216,7 +236,7 @@ pub fn load_book(name: &str, read: ReadFile<'_>) -> Result<PriceBook, Problems> 
     let mut sources = Sources::new();
     let book = Some((name.to_owned(), Origin::None));
     let source = PriceSource { book, ..PriceSource::default() };
-    match source.load(&mut sources, &mut Books::new(), read) {
+    match source.load(&mut sources, &mut Books::default(), read) {
         Ok(prices) => Ok(Arc::unwrap_or_clone(prices.book)),
         Err(problems) => Err(Problems::new(problems, &sources)),
     }

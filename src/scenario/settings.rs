@@ -92,6 +92,37 @@ impl Default for Scenario {
     }
 }
 
+impl Scenario {
+    /// Takes over what another scenario says of a top-level key.
+    ///
+    /// Returns `false` of a key that stands for more than its own settings: a profile, prices,
+    /// variants; and of one that there is not.
+    pub(super) fn take(&mut self, key: &str, other: &Scenario) -> bool {
+        match key {
+            "format_version" => self.format_version = other.format_version,
+            "title" => self.title.clone_from(&other.title),
+            "session" => self.session.clone_from(&other.session),
+            "fanout" => self.fanout.clone_from(&other.fanout),
+            "nested" => self.nested.clone_from(&other.nested),
+            "workflow" => self.workflow.clone_from(&other.workflow),
+            "resume" => self.resume.clone_from(&other.resume),
+            "task" => self.task.clone_from(&other.task),
+            "startup" => self.startup.clone_from(&other.startup),
+            "wrappers" => self.wrappers.clone_from(&other.wrappers),
+            "fork" => self.fork.clone_from(&other.fork),
+            "cache" => self.cache.clone_from(&other.cache),
+            "compaction" => self.compaction.clone_from(&other.compaction),
+            "limits" => self.limits.clone_from(&other.limits),
+            "texts" => self.texts.clone_from(&other.texts),
+            "latency" => self.latency.clone_from(&other.latency),
+            "provider" => self.provider.clone_from(&other.provider),
+            "machine" => self.machine.clone_from(&other.machine),
+            _ => return false,
+        }
+        true
+    }
+}
+
 /// One variant of a scenario.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]

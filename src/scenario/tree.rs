@@ -85,6 +85,15 @@ impl Tree {
         parts.iter().try_fold(&self.root, |node, part| node.child(part))
     }
 
+    /// Returns a tree of some top-level keys alone, those of them that are there.
+    pub(super) fn part(&self, keys: &[String]) -> Tree {
+        let found = keys.iter().filter_map(|key| match &self.root.value {
+            Value::Table(table) => table.get(key).map(|entry| (key.clone(), entry.clone())),
+            _ => None,
+        });
+        Tree { root: Node::new(Value::Table(found.collect()), self.root.origin.clone()) }
+    }
+
     /// Takes out the value at a dotted key.
     pub fn remove(&mut self, key: &str) -> Option<Node> {
         let parts = split_key(key).ok()?;

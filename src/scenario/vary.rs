@@ -6,6 +6,10 @@
 //! Ends may have units, of which the smaller is kept; ends that are whole numbers give whole
 //! numbers where there are enough of them between.
 
+use std::sync::Arc;
+
+use serde::Serialize;
+
 use crate::scenario::problem::clipped;
 use crate::scenario::{Origin, Problem, split_key};
 
@@ -16,7 +20,7 @@ pub const POINTS_MAX: usize = 1_000_000;
 pub const VARIANT_KEY: &str = "variant";
 
 /// A key and the values it takes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Factor {
     /// The dotted key; [`VARIANT_KEY`] picks whole variants.
     pub key: String,
@@ -25,12 +29,12 @@ pub struct Factor {
 }
 
 /// One value of a factor.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Level {
     /// What results call it: the value as it was written, or the name it was given.
-    pub label: String,
+    pub label: Arc<str>,
     /// The value, as `--set` takes it: TOML, else text.
-    pub value: String,
+    pub value: Arc<str>,
 }
 
 /// Parses `KEY=SPEC` options.
@@ -77,7 +81,7 @@ pub fn parse_factor(option: &str) -> Result<Factor, Vec<Problem>> {
             return Err(one(key, too_many(levels.len() as u128)));
         }
     }
-    let mut labels: Vec<&str> = levels.iter().map(|level| level.label.as_str()).collect();
+    let mut labels: Vec<&str> = levels.iter().map(|level| &*level.label).collect();
     labels.sort_unstable();
     if let Some(twice) = labels.windows(2).find(|pair| pair[0] == pair[1]) {
         let message = format!("`{}` is there twice; list each level once", clipped(twice[0]));
@@ -142,7 +146,7 @@ fn parse_element(element: &str) -> Result<Vec<Level>, String> {
             let shown = clipped(element);
             return Err(format!("`{shown}` lacks a part; write LABEL:=VALUE, such as calm:=0.5"));
         }
-        return Ok(vec![Level { label: unquoted(label), value: value.to_owned() }]);
+        return Ok(vec![Level { label: unquoted(label).into(), value: value.into() }]);
     }
     if element.is_empty() {
         return Err(
@@ -151,10 +155,13 @@ fn parse_element(element: &str) -> Result<Vec<Level>, String> {
     }
     match range(element) {
         Some(values) => {
-            let level = |value: String| Level { label: value.clone(), value };
+            let level = |value: String| {
+                let value: Arc<str> = value.into();
+                Level { label: Arc::clone(&value), value }
+            };
             Ok(values?.into_iter().map(level).collect())
         }
-        None => Ok(vec![Level { label: unquoted(element), value: element.to_owned() }]),
+        None => Ok(vec![Level { label: unquoted(element).into(), value: element.into() }]),
     }
 }
 
@@ -404,7 +411,7 @@ mod tests {
 
     fn labels(option: &str) -> String {
         let factor = parse_factor(option).unwrap_or_else(|wrong| panic!("{option}: {wrong:?}"));
-        let labels: Vec<String> = factor.levels.into_iter().map(|level| level.label).collect();
+        let labels: Vec<&str> = factor.levels.iter().map(|level| &*level.label).collect();
         labels.join("|")
     }
 
@@ -444,7 +451,7 @@ mod tests {
             assert_eq!(labels(option), expected, "{option}");
         }
         let named = parse_factor("k=calm:={ exponential = { mean = 3 } }").unwrap();
-        assert_eq!(named.levels[0].value, "{ exponential = { mean = 3 } }");
+        assert_eq!(&*named.levels[0].value, "{ exponential = { mean = 3 } }");
     }
 
     #[test]

@@ -68,8 +68,8 @@ impl Sampler {
     }
 }
 
-/// Most tables that are kept for another plan: 64 MiB.
-const TABLES_MAX: usize = 1_024;
+/// Most tables that are kept for another plan: 16 MiB.
+const TABLES_MAX: usize = 256;
 
 /// Quantile tables by their law, so that plans which share a law share its table.
 ///
