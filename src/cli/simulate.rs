@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use forkcast::experiment::{Progress, Results, StopRule, Warning, run as experiment};
+use forkcast::experiment::{Experiment, Progress, Results, StopRule, VarianceReduction, Warning};
 use forkcast::ledger::AttemptRecord;
 use forkcast::orchestration::{Plan, System};
 use forkcast::report::{self, Header, PriceHeader, View};
@@ -12,13 +12,14 @@ use forkcast::trace::{simulated_attempt, simulated_line, write_attempt, write_li
 use rayon::ThreadPool;
 use sha2::{Digest, Sha256};
 
-use super::args::{EffortOptions, OutputOptions, RunOptions, SimulateOptions};
+use super::args::{EffortOptions, OutputOptions, Reduction, RunOptions, SimulateOptions};
 use super::failure::Failure;
 use super::scenarios::{self, Opened};
 use super::{files, terminal};
 
 /// Simulates the base variant.
 pub(super) fn run(options: &RunOptions) -> Result<(), Failure> {
+    refuse_half_a_pair(&options.simulate)?;
     let mut paths = vec![options.simulate.scenario.scenario.as_path()];
     paths.extend(options.trace.as_deref());
     paths.extend(options.simulate.output.out.as_deref());
@@ -34,6 +35,7 @@ pub(super) fn run(options: &RunOptions) -> Result<(), Failure> {
 
 /// Simulates all variants on common random numbers.
 pub(super) fn compare(options: &SimulateOptions) -> Result<(), Failure> {
+    refuse_half_a_pair(options)?;
     let mut paths = vec![options.scenario.scenario.as_path()];
     paths.extend(options.output.out.as_deref());
     files::refuse_same(&paths)?;
@@ -116,6 +118,9 @@ impl Command {
             let _ = write!(text, " --set {}", quoted(&format!("{key}={value}")));
         }
         let _ = write!(text, " --replications {} --seed {}", results.replications, results.seed);
+        if results.reduction != VarianceReduction::None {
+            let _ = write!(text, " --variance-reduction {}", results.reduction.name());
+        }
         text
     }
 
@@ -145,17 +150,41 @@ impl Command {
     }
 }
 
+/// Refuses half a pair.
+fn refuse_half_a_pair(options: &SimulateOptions) -> Result<(), Failure> {
+    let unit = reduction(options.variance_reduction).unit();
+    match options.effort.replications {
+        Some(count) if !count.is_multiple_of(unit) => Err(Failure::usage(
+            format!("antithetic pairs take an even number of replications, not {count}"),
+            "give one more, or --precision",
+        )),
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn reduction(option: Reduction) -> VarianceReduction {
+    match option {
+        Reduction::None => VarianceReduction::None,
+        Reduction::Antithetic => VarianceReduction::Antithetic,
+        Reduction::Control => VarianceReduction::Control,
+        Reduction::Both => VarianceReduction::Both,
+    }
+}
+
 fn simulate(options: &SimulateOptions, variants: &[LoadedVariant]) -> Result<Results, Failure> {
     let stop = stop_rule(&options.effort);
+    let reduction = reduction(options.variance_reduction);
     let plans: Vec<(String, Plan)> =
         variants.iter().map(|one| (one.name.clone(), one.plan.clone())).collect();
     let bar = terminal::progress(options.quiet, "replications");
     let pool = pool(&options.effort)?;
-    let experiment = pool.install(|| {
-        experiment(&plans, options.effort.execution.seed, stop, &|progress: Progress| {
+    let experiment = Experiment::new(&plans, options.effort.execution.seed, stop);
+    let mut experiment = experiment.with_reduction(reduction);
+    pool.install(|| {
+        experiment.run(&|progress: Progress| {
             bar.set_length(progress.planned);
             bar.set_position(progress.done);
-        })
+        });
     });
     bar.finish_and_clear();
     Ok(experiment.results())

@@ -148,6 +148,28 @@ impl Family {
         }
     }
 
+    /// Returns below which power the mean of the variate's powers is finite; infinite for all
+    /// families but an unbounded Pareto, where it is the shape.
+    pub fn tail_index(&self) -> f64 {
+        match self {
+            Family::Pareto { shape, .. } => *shape,
+            Family::Mixture(components) => {
+                components.iter().map(|(_, part)| part.tail_index()).fold(f64::INFINITY, f64::min)
+            }
+            Family::Truncated { family, bounds: (_, max), .. } if max.is_infinite() => {
+                family.tail_index()
+            }
+            Family::Uniform { .. }
+            | Family::Exponential { .. }
+            | Family::Lognormal { .. }
+            | Family::Weibull { .. }
+            | Family::Gamma { .. }
+            | Family::Values(_)
+            | Family::Points(_)
+            | Family::Truncated { .. } => f64::INFINITY,
+        }
+    }
+
     /// Returns this family conditional on `[min, max]`, and the probability of that interval.
     ///
     /// `None` when the interval holds no more than 1e-9 of the probability: what is left of the

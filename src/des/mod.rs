@@ -5,7 +5,7 @@
 //! order of events (semantics X2), and every formula goes through `libm`, so a draw has the same
 //! bits on every platform.
 //!
-//! Reading order: [`RandomStream`], [`Family`], [`QuantileTable`].
+//! Reading order: [`RandomStream`], [`Family`], [`QuantileTable`], [`WholeMoments`].
 
 mod event_list;
 mod family;
@@ -13,6 +13,7 @@ mod quantile_table;
 mod random;
 pub(crate) mod special;
 mod token_bucket;
+pub(crate) mod whole;
 mod work_station;
 
 pub use event_list::FutureEventList;
@@ -20,4 +21,5 @@ pub use family::Family;
 pub use quantile_table::QuantileTable;
 pub use random::{EntityStreams, RandomStream, StreamCursor, StreamKey};
 pub use token_bucket::TokenBucket;
+pub use whole::{WholeLimits, WholeMoments};
 pub use work_station::{Discipline, WorkStation};

@@ -9,6 +9,7 @@ use std::fmt;
 
 use crate::des::Family;
 use crate::des::special::mean_over;
+use crate::des::whole::{Curve, WholeLimits, WholeMoments};
 
 const CELLS: usize = 4096;
 const CELL_BITS: u32 = 12;
@@ -75,6 +76,26 @@ impl QuantileTable {
     /// Returns the family of the table.
     pub fn family(&self) -> &Family {
         &self.family
+    }
+
+    /// Returns mean and mean square of its variates, rounded to whole numbers and kept in limits.
+    ///
+    /// Those of the table itself: exactly over the lines of its inner cells.
+    pub fn whole_moments(&self, limits: WholeLimits) -> WholeMoments {
+        let (low, high) = (self.cells[0].start, self.cells[LAST].start);
+        let quantile = |u: f64| self.family.quantile(u.min(1.0_f64.next_down()));
+        let below = |u: f64| quantile(u).min(low);
+        let above = |u: f64| quantile(u).max(high);
+        let cdf = |x: f64| self.family.cdf(x);
+        let mut sum = WholeMoments::default();
+        let edge = 1.0 / CELLS as f64;
+        sum.add_tail(&Curve { quantile: &below, cdf: &cdf, limits }, edge, false);
+        for cell in &self.cells[1..LAST] {
+            let line = WholeMoments::of_line(cell.start, cell.start + cell.rise, limits);
+            sum.add(edge, &line);
+        }
+        sum.add_tail(&Curve { quantile: &above, cdf: &cdf, limits }, 1.0 - edge, true);
+        sum
     }
 
     #[cold]

@@ -47,6 +47,8 @@ impl StreamKey {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntityStreams {
     hash: u64,
+    /// What the bits are xored with: nothing, or all ones in mirrored streams.
+    mirror: u64,
 }
 
 impl EntityStreams {
@@ -54,13 +56,24 @@ impl EntityStreams {
     #[inline]
     pub const fn new(seed: u64, replication: u64, entity: u64) -> EntityStreams {
         let hash = absorb(mix64(seed.wrapping_add(ABSORB)), replication);
-        EntityStreams { hash: absorb(hash, entity) }
+        EntityStreams { hash: absorb(hash, entity), mirror: 0 }
+    }
+
+    /// Returns the antithetic streams: where these have `u` of the unit interval, those have
+    /// `1 - u`.
+    ///
+    /// All bits are inverted. That maps the 2^64 numbers onto themselves, so a mirrored variate has
+    /// the same law, whatever is made of the bits.
+    #[inline]
+    #[must_use]
+    pub const fn mirrored(self) -> EntityStreams {
+        EntityStreams { mirror: !self.mirror, ..self }
     }
 
     /// Returns the stream of one purpose: the same as that of the whole [`StreamKey`].
     #[inline]
     pub const fn purpose(self, purpose: u64) -> RandomStream {
-        RandomStream { key: absorb(self.hash, purpose) }
+        RandomStream { key: absorb(self.hash, purpose), mirror: self.mirror }
     }
 }
 
@@ -68,13 +81,14 @@ impl EntityStreams {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RandomStream {
     key: u64,
+    mirror: u64,
 }
 
 impl RandomStream {
     /// Returns number `counter` of the stream: 64 uniform bits.
     #[inline]
     pub const fn at(&self, counter: u64) -> u64 {
-        mix64(self.key.wrapping_add(counter.wrapping_add(1).wrapping_mul(GOLD)))
+        mix64(self.key.wrapping_add(counter.wrapping_add(1).wrapping_mul(GOLD))) ^ self.mirror
     }
 
     /// Returns a generator that reads the stream from its first number on.
@@ -140,7 +154,7 @@ mod tests {
     /// numbers/Splitmix64").
     #[test]
     fn a_stream_is_splitmix64() {
-        let stream = RandomStream { key: 1_234_567 };
+        let stream = RandomStream { key: 1_234_567, mirror: 0 };
         let known = [
             6_457_827_717_110_365_317,
             3_203_168_211_198_807_973,
@@ -162,6 +176,14 @@ mod tests {
         cursor.fill_bytes(&mut bytes);
         assert_eq!(bytes[..8], stream.at(2).to_le_bytes());
         assert_eq!(bytes[8..], stream.at(3).to_le_bytes()[..3]);
+    }
+
+    #[test]
+    fn mirrored_streams_are_the_complement() {
+        let streams = EntityStreams::new(1, 2, 3);
+        let (plain, mirrored) = (streams.purpose(4), streams.mirrored().purpose(4));
+        assert!((0..100).all(|counter| mirrored.at(counter) == u64::MAX - plain.at(counter)));
+        assert_eq!(streams.mirrored().mirrored(), streams);
     }
 
     /// Worked out by an independent implementation. A change of these changes every result of

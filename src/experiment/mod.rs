@@ -7,11 +7,12 @@
 //!
 //! Replications end by themselves: a terminating simulation, without warm-up.
 //!
-//! Reading order: [`StopRule`], [`Experiment`], [`Results`], [`Warning`], [`Points`]; then what is
-//! decided with it: [`breakeven()`], [`size()`], [`sensitivity()`].
+//! Reading order: [`StopRule`], [`VarianceReduction`], [`Experiment`], [`Results`], [`Warning`],
+//! [`Points`]; then what is decided with it: [`breakeven()`], [`size()`], [`sensitivity()`].
 
 mod breakeven;
 mod design;
+mod reduction;
 mod results;
 mod runner;
 #[cfg(test)]
@@ -26,6 +27,7 @@ mod warning;
 
 pub use breakeven::{BreakEven, Crossing, PlansAt, RootSearch, breakeven};
 pub use design::StopRule;
+pub use reduction::{Reduced, UnusedControl, VarianceReduction};
 pub use results::{
     AgentMean, Breakdown, Difference, LaunchMeans, OutcomeShares, Results, Summary, VariantResults,
 };

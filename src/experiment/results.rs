@@ -1,12 +1,14 @@
 //! What an experiment came to: the record that every report renders.
 
 use crate::cache::Cause;
-use crate::experiment::runner::{Experiment, Variant};
+use crate::experiment::VarianceReduction;
+use crate::experiment::reduction::{Reduced, Reduction, UnusedControl};
+use crate::experiment::runner::Experiment;
 use crate::experiment::tally::{Series, Totals};
 use crate::experiment::warning::{self, Warning};
 use crate::ledger::{ITEM_NAMES, Role, agent_name};
 use crate::orchestration::{Outcome, Plan};
-use crate::stats::{CONFIDENCE, Estimate, Verdict, mean_usd};
+use crate::stats::{CONFIDENCE, Estimate, PairedDifference, Verdict, mean_usd};
 use crate::units::Money;
 
 /// Results of all variants on common random numbers.
@@ -16,21 +18,31 @@ pub struct Results {
     pub seed: u64,
     /// Replications of each variant.
     pub replications: u64,
+    /// How intervals were made narrower; none where nothing is random.
+    pub reduction: VarianceReduction,
     /// Variants, in the order of the scenario.
     pub variants: Vec<VariantResults>,
     /// Each variant against each later one.
     pub differences: Vec<Difference>,
+    /// Controls that variance reduction could not use.
+    pub unused_controls: Vec<UnusedControl>,
     /// What to know before relying on it.
     pub warnings: Vec<Warning>,
 }
 
 /// Results of one variant: means over all replications, in units that the names state.
+///
+/// Breakdowns of the cost sum to the mean cost of the sample
+/// ([`VariantResults::sample_mean_usd`]), which differs from the estimate where that is corrected
+/// by controls.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VariantResults {
     /// Its name.
     pub name: String,
     /// Cost of a run, in US dollars.
     pub cost_usd: Summary,
+    /// What variance reduction came to for its mean.
+    pub reduced: Option<Reduced>,
     /// From the first request to the last response, in seconds.
     pub makespan_s: Summary,
     /// Time in queues and back-off, summed over agents, in seconds.
@@ -122,6 +134,8 @@ pub struct Difference {
     pub b: String,
     /// Mean of cost of `b` minus cost of `a` in US dollars: negative where `b` costs less.
     pub cost_usd: Estimate,
+    /// What variance reduction came to for it.
+    pub reduced: Option<Reduced>,
     /// Share of replications in which `b` costs less, ties counted half.
     pub probability_b_cheaper: f64,
     /// Which is cheaper, where the interval excludes zero.
@@ -141,50 +155,60 @@ impl Difference {
 
 impl Results {
     pub(super) fn new(experiment: &Experiment) -> Results {
-        let variants: Vec<_> = experiment.variants.iter().map(VariantResults::new).collect();
+        let variants: Vec<_> = (0..experiment.variants.len())
+            .map(|variant| VariantResults::new(experiment, variant))
+            .collect();
         let differences = differences(experiment);
         let mut warnings = Vec::new();
         warning::of_precision(experiment, &mut warnings);
         warning::of_differences(&differences, &mut warnings);
         warning::of_variants(&variants, &mut warnings);
         warning::of_tails(experiment, &mut warnings);
-        Results {
+        warning::of_skewness(experiment, &mut warnings);
+        let mut results = Results {
             seed: experiment.seed(),
             replications: experiment.replications(),
+            reduction: experiment.reduction(),
             variants,
             differences,
+            unused_controls: experiment.unused_controls(),
             warnings,
-        }
+        };
+        warning::of_reduction(&mut results);
+        results
     }
 }
 
 fn differences(experiment: &Experiment) -> Vec<Difference> {
-    let difference = |(a, b, paired): &(usize, usize, crate::stats::PairedDifference)| {
-        let (a, b) = (&experiment.variants[*a], &experiment.variants[*b]);
-        let is_random = a.plan.is_random() || b.plan.is_random();
+    let difference = |pair: &(usize, usize, PairedDifference)| {
+        let (a, b, paired) = pair;
+        let Reduction { estimate, reduced, .. } = experiment.difference(pair);
         Difference {
-            a: a.name.clone(),
-            b: b.name.clone(),
-            cost_usd: paired.estimate(CONFIDENCE, is_random),
+            a: experiment.variants[*a].name.clone(),
+            b: experiment.variants[*b].name.clone(),
+            cost_usd: estimate,
+            reduced,
             probability_b_cheaper: paired.probability_b_cheaper(),
-            verdict: paired.verdict(CONFIDENCE, is_random),
+            verdict: Verdict::of(&estimate),
         }
     };
     experiment.pairs.iter().map(difference).collect()
 }
 
 impl VariantResults {
-    fn new(variant: &Variant) -> VariantResults {
+    fn new(experiment: &Experiment, number: usize) -> VariantResults {
+        let variant = &experiment.variants[number];
         let totals = variant.totals();
         let ordered = &variant.ordered;
-        let count = ordered.cost.moments.count();
+        let count = ordered.cost.each.count();
         let usd = |sum: Money| mean_usd(sum, count);
         let mean = |sum: u128| sum as f64 / count.max(1) as f64;
-        let mut cost_usd = Summary::new(&ordered.cost, &variant.plan);
-        cost_usd.estimate = variant.cost_estimate();
+        let Reduction { estimate, reduced, .. } = experiment.cost(number);
+        let cost_usd = Summary { estimate, ..Summary::new(&ordered.cost, &variant.plan) };
         VariantResults {
             name: variant.name.clone(),
             cost_usd,
+            reduced,
             makespan_s: Summary::new(&ordered.makespan, &variant.plan),
             wait_s: Summary::new(&ordered.wait, &variant.plan),
             tokens: ITEM_NAMES.into_iter().zip(totals.tokens.map(mean)).collect(),
@@ -215,6 +239,12 @@ impl VariantResults {
             perfect_cache_usd: usd(totals.perfect_cache),
             outcomes: outcomes(totals.outcomes.map(|sum| mean(sum.into()))),
         }
+    }
+
+    /// Returns the mean cost of the sample, without correction by controls: the sum of each
+    /// breakdown of the cost.
+    pub fn sample_mean_usd(&self) -> f64 {
+        self.reduced.as_ref().map_or(self.cost_usd.estimate.mean, |of| of.sample_mean_usd)
     }
 
     /// Returns how many tasks of a run are called and not done, and how many calls there are, on

@@ -1,13 +1,15 @@
 //! Running replications in parallel, with results that do not depend on it.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
-use crate::experiment::StopRule;
+use crate::experiment::reduction::{Observed, Reduction};
 use crate::experiment::results::Results;
 use crate::experiment::tally::{Ordered, Row, Totals};
+use crate::experiment::{StopRule, VarianceReduction};
 use crate::orchestration::{Plan, System};
 use crate::stats::{CONFIDENCE, Estimate, PairedDifference, mean_usd};
 
@@ -36,20 +38,8 @@ pub fn run(
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Experiment {
     let mut experiment = Experiment::new(variants, seed, stop);
-    if !experiment.is_random() {
-        experiment.extend(1, 1, progress);
-        return experiment;
-    }
-    let (mut count, mut planned) = (stop.first(), stop.first());
-    loop {
-        experiment.extend(count, planned, progress);
-        let costs = experiment.cost_estimates();
-        if stop.is_met(count, &costs) {
-            return experiment;
-        }
-        planned = stop.forecast(count, &costs);
-        count = stop.after(count);
-    }
+    experiment.run(progress);
+    experiment
 }
 
 /// A variant, what it came to so far, and the workers that run it.
@@ -76,6 +66,8 @@ struct Worker {
 pub struct Experiment {
     seed: u64,
     stop: StopRule,
+    pub(super) reduction: VarianceReduction,
+    pub(super) observed: Option<Observed>,
     replications: u64,
     pub(super) variants: Vec<Variant>,
     /// One for each pair of variants `a` before `b`: (0, 1), (0, 2), ... (1, 2), ...
@@ -96,16 +88,56 @@ impl Experiment {
         Experiment {
             seed,
             stop,
+            reduction: VarianceReduction::None,
+            observed: None,
             replications: 0,
             variants: variants.iter().map(variant).collect(),
             pairs: (0..count).flat_map(pair).collect(),
         }
     }
 
-    /// Runs each variant up to replication `count`; what has been run stays.
+    /// Sets the variance reduction of an experiment that has not run yet.
+    ///
+    /// Where nothing is random there is nothing to reduce, and none is set.
+    #[must_use]
+    pub fn with_reduction(mut self, reduction: VarianceReduction) -> Experiment {
+        assert_eq!(self.replications, 0, "variance reduction is set before anything runs");
+        if self.is_random() {
+            self.reduction = reduction;
+            let plans = self.variants.iter().map(|variant| &variant.plan);
+            self.observed = reduction.has_controls().then(|| Observed::new(plans));
+        }
+        self
+    }
+
+    /// Runs replications until the stop rule is met.
+    ///
+    /// With antithetic pairs the rule counts pairs where it looks first, and looks at whole ones.
+    pub fn run(&mut self, progress: &(dyn Fn(Progress) + Sync)) {
+        if !self.is_random() {
+            self.extend(1, 1, progress);
+            return;
+        }
+        let (stop, unit) = (self.stop, self.reduction.unit());
+        let mut count = (stop.first() * unit).min(stop.count_max());
+        let mut planned = count;
+        loop {
+            self.extend(count, planned, progress);
+            let costs = self.cost_estimates();
+            if stop.is_met(count, &costs) {
+                return;
+            }
+            planned = stop.forecast(count, &costs);
+            count = stop.after(count);
+        }
+    }
+
+    /// Runs each variant up to replication `count`, the second of a pair included; what has been
+    /// run stays.
     ///
     /// `planned` replications are reported as the likely end.
     pub fn extend(&mut self, count: u64, planned: u64, progress: &(dyn Fn(Progress) + Sync)) {
+        let count = count.next_multiple_of(self.reduction.unit());
         let variants = self.variants.len() as u64;
         let done = AtomicU64::new(self.replications * variants);
         let report = |more: u64| {
@@ -118,11 +150,24 @@ impl Experiment {
             self.fold(&rows);
             self.replications = end;
         }
+        if let Some(observed) = &mut self.observed {
+            observed.settle();
+        }
     }
 
     /// Returns the number of replications of each variant.
     pub fn replications(&self) -> u64 {
         self.replications
+    }
+
+    /// Returns its variance reduction.
+    pub fn reduction(&self) -> VarianceReduction {
+        self.reduction
+    }
+
+    /// Returns the number of independent observations: replications, or pairs of them.
+    pub fn observation_count(&self) -> u64 {
+        self.replications / self.reduction.unit()
     }
 
     /// Returns the seed of its random streams.
@@ -142,7 +187,30 @@ impl Experiment {
 
     /// Returns the mean cost of each variant so far, in US dollars.
     pub fn cost_estimates(&self) -> Vec<Estimate> {
-        self.variants.iter().map(Variant::cost_estimate).collect()
+        (0..self.variants.len()).map(|variant| self.cost(variant).estimate).collect()
+    }
+
+    /// Returns the mean cost of a variant in US dollars.
+    pub(super) fn cost(&self, variant: usize) -> Reduction {
+        let of = &self.variants[variant];
+        let (cost, plain) = (&of.ordered.cost, of.cost_estimate());
+        if !of.plan.is_random() {
+            return Reduction { estimate: plain, skewness: (0.0, 1), reduced: None };
+        }
+        self.reduce(&[(variant, 1.0)], plain, (&cost.moments, &cost.each))
+    }
+
+    /// Returns the mean cost of the second of a pair minus that of the first in US dollars.
+    pub(super) fn difference(
+        &self,
+        (a, b, paired): &(usize, usize, PairedDifference),
+    ) -> Reduction {
+        let is_random = [*a, *b].iter().any(|variant| self.variants[*variant].plan.is_random());
+        let plain = paired.estimate(CONFIDENCE, is_random);
+        if !is_random {
+            return Reduction { estimate: plain, skewness: (0.0, 1), reduced: None };
+        }
+        self.reduce(&[(*b, 1.0), (*a, -1.0)], plain, paired.moments())
     }
 
     /// Returns cost in US dollars, makespan and wait in seconds of each replication of a variant,
@@ -167,7 +235,7 @@ impl Experiment {
             .map(|job| {
                 let from = first + job % chunks * CHUNK;
                 let to = (from + CHUNK).min(end + 1);
-                let rows = self.variants[(job / chunks) as usize].run(from..to, self.seed);
+                let rows = self.run_chunk((job / chunks) as usize, from..to);
                 report(to - from);
                 rows
             })
@@ -175,30 +243,54 @@ impl Experiment {
         rows.chunks(chunks as usize).map(<[Vec<Row>]>::concat).collect()
     }
 
+    fn run_chunk(&self, variant: usize, replications: Range<u64>) -> Vec<Row> {
+        let controls = self.observed.as_ref().map(|observed| observed.controls(variant));
+        let of = &self.variants[variant];
+        let mut worker = of.worker(self.seed);
+        let row = |replication| {
+            let draws = self.reduction.draws(self.seed, replication);
+            worker.system.run_on(draws);
+            worker.totals.add(&worker.system);
+            let controls = controls.map_or_else(Default::default, |of| of.values(&draws));
+            Row::new(&worker.system, controls)
+        };
+        let rows = replications.map(row).collect();
+        of.lock().push(worker);
+        rows
+    }
+
     /// Takes rows in the order of replications.
     fn fold(&mut self, rows: &[Vec<Row>]) {
+        let unit = self.reduction.unit() as usize;
         for (variant, rows) in self.variants.iter_mut().zip(rows) {
-            for row in rows {
-                variant.ordered.push(row);
-            }
+            rows.chunks(unit).for_each(|rows| variant.ordered.push(rows));
         }
         for (a, b, difference) in &mut self.pairs {
-            let both = rows[*a].iter().zip(&rows[*b]);
-            both.for_each(|(a, b)| difference.push(a.cost, b.cost));
+            let costs = |variant: usize| rows[variant].iter().map(|row| row.cost);
+            let both: Vec<_> = costs(*a).zip(costs(*b)).collect();
+            both.chunks(unit).for_each(|both| difference.push(both));
+        }
+        if let Some(observed) = &mut self.observed {
+            let count = rows.first().map_or(0, Vec::len);
+            for first in (0..count).step_by(unit) {
+                let of_all: Vec<&[Row]> =
+                    rows.iter().map(|rows| &rows[first..first + unit]).collect();
+                let costs: Vec<f64> = of_all.iter().map(|rows| Row::mean_cost(rows)).collect();
+                let controls: Vec<_> = of_all.iter().map(|rows| Row::mean_controls(rows)).collect();
+                observed.push(&costs, &controls);
+            }
         }
     }
 }
 
 impl Variant {
-    fn run(&self, replications: std::ops::Range<u64>, seed: u64) -> Vec<Row> {
+    /// Returns a worker that is idle, or a new one.
+    fn worker(&self, seed: u64) -> Worker {
         let idle = self.lock().pop();
-        let mut worker = idle.unwrap_or_else(|| Worker {
+        idle.unwrap_or_else(|| Worker {
             system: System::new(self.plan.clone(), seed),
             totals: Totals::default(),
-        });
-        let rows = replications.map(|replication| worker.run(replication)).collect();
-        self.lock().push(worker);
-        rows
+        })
     }
 
     /// Returns the sums of all replications so far.
@@ -208,10 +300,11 @@ impl Variant {
         totals
     }
 
-    pub(super) fn cost_estimate(&self) -> Estimate {
+    /// Returns the mean of the sample with its interval.
+    fn cost_estimate(&self) -> Estimate {
         let moments = &self.ordered.cost.moments;
         let cost = self.lock().iter().map(|worker| worker.totals.cost).sum();
-        let mean = mean_usd(cost, moments.count());
+        let mean = mean_usd(cost, self.ordered.cost.each.count());
         if self.plan.is_random() {
             Estimate::new(mean, moments, CONFIDENCE)
         } else {
@@ -221,13 +314,5 @@ impl Variant {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Worker>> {
         self.workers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Worker {
-    fn run(&mut self, replication: u64) -> Row {
-        self.system.run(replication);
-        self.totals.add(&self.system);
-        Row::new(&self.system)
     }
 }

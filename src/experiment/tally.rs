@@ -2,9 +2,9 @@
 
 use crate::cache::Cause;
 use crate::ledger::Bill;
-use crate::orchestration::{AgentBill, Outcome, RunRecord, System};
+use crate::orchestration::{AgentBill, ControlValues, Outcome, RunRecord, System};
 use crate::pricing::Usage;
-use crate::stats::{Moments, Quantiles};
+use crate::stats::{Moments, Quantiles, mean_usd};
 use crate::units::{Money, SimDuration};
 
 /// What is kept of one replication by itself.
@@ -14,17 +14,31 @@ pub(super) struct Row {
     pub(super) makespan: SimDuration,
     pub(super) wait: SimDuration,
     pub(super) hit_ratio: f64,
+    pub(super) controls: ControlValues,
 }
 
 impl Row {
-    pub(super) fn new(system: &System) -> Row {
+    pub(super) fn new(system: &System, controls: ControlValues) -> Row {
         let (bill, record) = (system.bill(), system.record());
         Row {
             cost: bill.total,
             makespan: record.makespan,
             wait: record.wait,
             hit_ratio: hit_ratio(&bill.tokens),
+            controls,
         }
+    }
+
+    /// Mean cost of the replications of one observation in US dollars.
+    pub(super) fn mean_cost(rows: &[Row]) -> f64 {
+        mean_usd(rows.iter().map(|row| row.cost).sum(), rows.len() as u64)
+    }
+
+    /// Mean controls of the replications of one observation.
+    pub(super) fn mean_controls(rows: &[Row]) -> ControlValues {
+        std::array::from_fn(|at| {
+            rows.iter().map(|row| row.controls[at]).sum::<f64>() / rows.len() as f64
+        })
     }
 }
 
@@ -36,14 +50,21 @@ fn hit_ratio(tokens: &Usage) -> f64 {
 /// One response over replications, in their order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Series {
+    /// Of independent observations: replications, or the means of antithetic pairs.
     pub(super) moments: Moments,
+    /// Of replications, which in pairs are not independent.
+    pub(super) each: Moments,
     pub(super) quantiles: Quantiles,
 }
 
 impl Series {
-    fn push(&mut self, value: f64) {
-        self.moments.push(value);
-        self.quantiles.push(value);
+    /// Takes the replications of one observation.
+    fn push(&mut self, rows: &[Row], value: fn(&Row) -> f64) {
+        self.moments.push(rows.iter().map(value).sum::<f64>() / rows.len() as f64);
+        for value in rows.iter().map(value) {
+            self.each.push(value);
+            self.quantiles.push(value);
+        }
     }
 }
 
@@ -57,11 +78,14 @@ pub(super) struct Ordered {
 }
 
 impl Ordered {
-    pub(super) fn push(&mut self, row: &Row) {
-        self.cost.push(row.cost.as_usd());
-        self.makespan.push(row.makespan.as_seconds());
-        self.wait.push(row.wait.as_seconds());
-        self.hit_ratio.push(row.hit_ratio);
+    /// Takes the replications of one observation.
+    pub(super) fn push(&mut self, rows: &[Row]) {
+        self.cost.push(rows, |row| row.cost.as_usd());
+        self.makespan.push(rows, |row| row.makespan.as_seconds());
+        self.wait.push(rows, |row| row.wait.as_seconds());
+        for row in rows {
+            self.hit_ratio.push(row.hit_ratio);
+        }
     }
 }
 

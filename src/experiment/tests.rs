@@ -2,7 +2,7 @@
 //! Method: a small world of three variants, on pools of 1, 2 and 8 threads and in steps.
 
 use crate::experiment::sample::{CONSTANT, RANDOM, variants};
-use crate::experiment::{Experiment, Results, StopRule, VariantResults, run};
+use crate::experiment::{Experiment, Results, StopRule, VarianceReduction, VariantResults, run};
 use crate::orchestration::System;
 use crate::stats::Verdict;
 use crate::units::Money;
@@ -12,26 +12,101 @@ fn results(task: &str, stop: StopRule, threads: usize) -> Results {
     pool.install(|| run(&variants(task), 7, stop, &|_| ()).results())
 }
 
+fn reduced(stop: StopRule, reduction: VarianceReduction, threads: usize) -> Results {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    let experiment = Experiment::new(&variants(RANDOM), 7, stop);
+    let mut experiment = experiment.with_reduction(reduction);
+    pool.install(|| experiment.run(&|_| ()));
+    experiment.results()
+}
+
 #[test]
 fn results_are_the_same_at_any_thread_count() {
     let stop = StopRule::Count(300);
-    let one = results(RANDOM, stop, 1);
-    assert_eq!(one.replications, 300);
-    for threads in [2, 8] {
-        let many = results(RANDOM, stop, threads);
-        assert_eq!(format!("{one:?}"), format!("{many:?}"), "{threads} threads");
+    let plain = results(RANDOM, stop, 1);
+    for reduction in [
+        VarianceReduction::None,
+        VarianceReduction::Antithetic,
+        VarianceReduction::Control,
+        VarianceReduction::Both,
+    ] {
+        let one = reduced(stop, reduction, 1);
+        assert_eq!((one.replications, one.reduction), (300, reduction));
+        for threads in [2, 8] {
+            let many = reduced(stop, reduction, threads);
+            assert_eq!(format!("{one:?}"), format!("{many:?}"), "{reduction:?}, {threads}");
+        }
+        assert_eq!(one == plain, reduction == VarianceReduction::None);
     }
+}
+
+/// The sample is the same with and without controls, so are its breakdowns, which sum to its mean;
+/// antithetic pairs are made of other replications.
+#[test]
+fn controls_correct_the_mean_and_leave_the_sample_alone() {
+    let plain = reduced(StopRule::Count(400), VarianceReduction::None, 2);
+    let control = reduced(StopRule::Count(400), VarianceReduction::Control, 2);
+    let pairs = reduced(StopRule::Count(400), VarianceReduction::Antithetic, 2);
+    for (number, corrected) in control.variants.iter().enumerate() {
+        let of = &plain.variants[number];
+        let reduced = corrected.reduced.as_ref().unwrap();
+        assert_eq!(corrected.sample_mean_usd().to_bits(), of.cost_usd.estimate.mean.to_bits());
+        assert_eq!(corrected.cost_by_item_usd, of.cost_by_item_usd);
+        assert_eq!(corrected.cost_usd.p95.to_bits(), of.cost_usd.p95.to_bits());
+        assert!(corrected.cost_usd.estimate.mean.to_bits() != of.cost_usd.estimate.mean.to_bits());
+        assert!(reduced.factor > 5.0, "{}: {reduced:?}", of.name);
+        assert_eq!(reduced.replications_saved, reduced.replications_without as i64 - 400);
+        // The variance that is compared with is that of the plain interval.
+        let half = of.cost_usd.estimate.half_width.unwrap();
+        let error = half / crate::stats::student_t(0.95, 399);
+        assert!((reduced.variance_without / (error * error * 400.0) - 1.0).abs() < 1e-9);
+        let pair = &pairs.variants[number];
+        assert_eq!(pair.cost_usd.estimate.count, 200);
+        assert!(pair.reduced.as_ref().unwrap().factor > 1.0, "{}", of.name);
+    }
+}
+
+#[test]
+fn precision_takes_fewer_replications_and_whole_pairs() {
+    let stop = StopRule::precision(0.02);
+    let plain = reduced(stop, VarianceReduction::None, 2);
+    let [pairs, control, both] =
+        [VarianceReduction::Antithetic, VarianceReduction::Control, VarianceReduction::Both]
+            .map(|reduction| reduced(stop, reduction, 2));
+    let counts = [&plain, &pairs, &control, &both].map(|results| results.replications);
+    assert!(counts[1] < counts[0] && counts[2] < counts[1], "{counts:?}");
+    let loose = StopRule::precision(0.5);
+    let first = reduced(loose, VarianceReduction::Both, 2).replications;
+    assert_eq!(first, 128, "the first look is at 64 pairs");
+    for results in [pairs, control, both] {
+        assert!(results.variants.iter().all(|of| of.cost_usd.estimate.is_within(0.02)));
+    }
+    // A rule that ends at an odd count makes the last pair whole.
+    let odd = StopRule::Precision { relative: 1e-6, count_min: 8, count_max: 21 };
+    assert_eq!(reduced(odd, VarianceReduction::Antithetic, 2).replications, 22);
+}
+
+#[test]
+fn where_nothing_is_random_there_is_nothing_to_reduce() {
+    let experiment = Experiment::new(&variants(CONSTANT), 7, StopRule::Count(64));
+    let mut experiment = experiment.with_reduction(VarianceReduction::Both);
+    experiment.run(&|_| ());
+    assert_eq!(experiment.results(), results(CONSTANT, StopRule::Count(64), 2));
 }
 
 #[test]
 fn results_are_the_same_in_one_go_and_in_steps() {
     let variants = variants(RANDOM);
-    let mut steps = Experiment::new(&variants, 7, StopRule::Count(100));
-    for count in [1, 17, 64, 100] {
-        steps.extend(count, count, &|_| ());
+    for reduction in [VarianceReduction::None, VarianceReduction::Both] {
+        let experiment =
+            || Experiment::new(&variants, 7, StopRule::Count(100)).with_reduction(reduction);
+        let (mut steps, mut whole) = (experiment(), experiment());
+        for count in [1, 17, 64, 100] {
+            steps.extend(count, count, &|_| ());
+        }
+        whole.run(&|_| ());
+        assert_eq!(steps.results(), whole.results());
     }
-    let whole = run(&variants, 7, StopRule::Count(100), &|_| ());
-    assert_eq!(steps.results(), whole.results());
 }
 
 #[test]

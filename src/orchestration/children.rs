@@ -3,7 +3,7 @@
 use crate::cache::BlockKind;
 use crate::orchestration::AgentKind;
 use crate::orchestration::agent::Base;
-use crate::orchestration::system::{Purpose, System};
+use crate::orchestration::system::System;
 use crate::orchestration::team::TaskId;
 
 impl System {
@@ -31,8 +31,7 @@ impl System {
     pub(super) fn make_fresh(&mut self, slot: usize, task: TaskId) {
         let setup = self.agents[slot].setup;
         let base = self.base_of(setup);
-        let stream = self.stream(task.family, Purpose::Prompt);
-        let tokens = self.plan.work.prompt.sample_tokens(stream, u64::from(task.index));
+        let tokens = self.plan.work.draw_prompt(&self.draws, task);
         let startup = self.plan.setups.startup(setup);
         let (preamble, listing) = (startup.preamble, startup.listing);
         let prompt = self.append(base.project, preamble + tokens, BlockKind::UserText, false);

@@ -4,9 +4,10 @@ use crate::cache::BlockKind;
 use crate::ledger::Role;
 use crate::orchestration::AgentKind;
 use crate::orchestration::agent::{Activity, Agent};
+use crate::orchestration::draws::Purpose;
 use crate::orchestration::log::Happening;
 use crate::orchestration::outcome::Outcome;
-use crate::orchestration::system::{MAIN, Purpose, System};
+use crate::orchestration::system::{MAIN, System};
 use crate::orchestration::team::TaskId;
 use crate::units::{SimTime, Tokens};
 use crate::workload::PrefixChange;
@@ -14,21 +15,16 @@ use crate::workload::PrefixChange;
 impl System {
     /// Draws how long a task is and makes the agent ready for its first iteration.
     pub(super) fn begin_task(&mut self, slot: usize, task: TaskId) {
-        let at = u64::from(task.index);
-        let stream = |purpose| self.stream(task.family, purpose);
-        let work = &self.plan.work;
-        let iterations = work.iterations.sample_count_at_least_one(stream(Purpose::Iterations), at);
-        let report = work.report.sample_tokens(stream(Purpose::Report), at);
-        let mut rediscovery = (0, 0);
+        let (work, draws) = (&self.plan.work, &self.draws);
+        let iterations = work.draw_iterations(draws, task);
+        let report = work.draw_report(draws, task);
+        let mut rediscovery = (0, Tokens::ZERO);
         if slot != MAIN && self.plan.setups.kind(self.agents[slot].setup) != AgentKind::Fork {
-            let extra = stream(Purpose::RediscoveryIterations);
-            let extra = work.rediscovery_iterations.sample(extra, at);
-            let tokens = stream(Purpose::RediscoveryTokens);
-            let tokens = work.rediscovery_tokens.sample_tokens(tokens, at);
-            rediscovery = ((extra + 0.5) as u32, tokens.get());
+            rediscovery = work.draw_rediscovery(draws, task);
         }
-        let children = if self.may_nest(slot) { self.draw_children(task) } else { 0 };
-        let streams = self.streams(task.entity());
+        let may_nest = self.may_nest(slot);
+        let children = if may_nest { self.plan.nested.draw_children(draws, task) } else { 0 };
+        let streams = draws.task(task);
         let after = self.plan.nested.after.min(iterations - 1);
         let agent = &mut self.agents[slot];
         agent.activity = Activity::Iterate;
@@ -36,7 +32,7 @@ impl System {
         agent.streams = streams;
         agent.iteration = 0;
         agent.report = report;
-        (agent.rediscovery, agent.rediscovery_tokens) = rediscovery;
+        (agent.rediscovery, agent.rediscovery_tokens) = (rediscovery.0, rediscovery.1.get());
         agent.iterations = iterations + agent.rediscovery;
         if children > 0 {
             agent.children = children;
@@ -59,18 +55,6 @@ impl System {
             }
     }
 
-    /// Draws how many children the agent that does a task launches.
-    fn draw_children(&self, task: TaskId) -> u32 {
-        let nested = &self.plan.nested;
-        let at = u64::from(task.index);
-        let uniform = self.stream(task.family, Purpose::Nests).at(at) >> 11;
-        if uniform as f64 / (1u64 << 53) as f64 >= nested.probability {
-            return 0;
-        }
-        let stream = self.stream(task.family, Purpose::Children);
-        (nested.count.sample(stream, at) + 0.5) as u32
-    }
-
     pub(super) fn send_iteration(&mut self, slot: usize, now: SimTime) {
         self.flush(slot);
         self.change_prefix(slot);
@@ -84,16 +68,12 @@ impl System {
             return;
         }
         let place = Place::of(agent);
-        let (output, first_token) = if place.again {
-            (Purpose::RediscoveryOutput, Purpose::RediscoveryFirstToken)
-        } else {
-            (Purpose::Output, Purpose::FirstToken)
-        };
+        let first_token =
+            if place.again { Purpose::RediscoveryFirstToken } else { Purpose::FirstToken };
         let output = if place.is_last {
             agent.report
         } else {
-            let stream = agent.streams.purpose(output as u64);
-            self.plan.work.output.sample_tokens(stream, place.counter)
+            self.plan.work.draw_output(agent.streams, place.again, place.counter)
         };
         let entity = agent.task.entity();
         let mut out = self.outgoing(slot, role, output);
@@ -117,8 +97,7 @@ impl System {
             let share = share(agent.rediscovery_tokens, agent.rediscovery, agent.iteration);
             (share, Purpose::RediscoveryToolTime)
         } else {
-            let stream = streams.purpose(Purpose::ToolResult as u64);
-            (self.plan.work.tool_result.sample_tokens(stream, place.counter), Purpose::ToolTime)
+            (self.plan.work.draw_tool_result(streams, place.counter), Purpose::ToolTime)
         };
         let stream = streams.purpose(time as u64);
         let time = self.plan.work.tool_time.sample_duration(stream, place.counter);

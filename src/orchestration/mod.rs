@@ -9,12 +9,16 @@
 //! one instant), `agent` (the state of one agent), `system` (the loop and the one match), then its
 //! parts: `request`, `provider`, `team`, `parent`, `delegation`, `launch`, `children`, `iteration`,
 //! `refused`, `resume`, `notes`, `compaction`; last [`EventLog`] (what is told of a replication)
-//! and `recorder` (how it is kept).
+//! and `recorder` (how it is kept). What is drawn, and how much work that is, can be told without a
+//! run: [`Draws`], [`Controls`].
 
 mod agent;
+mod amount;
 mod children;
 mod compaction;
+mod control;
 mod delegation;
+mod draws;
 mod event;
 mod iteration;
 mod launch;
@@ -36,6 +40,8 @@ mod team;
 mod texts;
 mod workflow;
 
+pub use control::{Control, ControlValues, Controls};
+pub use draws::Draws;
 pub use log::{
     Delivery, EventLog, Happening, LogEntry, RequestPurpose, Span, SpanActivity, WaitReason,
 };

@@ -3,10 +3,11 @@
 use crate::cache::BlockKind;
 use crate::ledger::Role;
 use crate::orchestration::agent::{Activity, Turn};
+use crate::orchestration::draws::Purpose;
 use crate::orchestration::event::{Event, EventClass};
 use crate::orchestration::log::Happening;
 use crate::orchestration::outcome::Outcome;
-use crate::orchestration::system::{MAIN, Purpose, System};
+use crate::orchestration::system::{MAIN, System};
 use crate::orchestration::team::TaskId;
 use crate::orchestration::{AgentKind, Queue};
 use crate::units::{SimTime, Tokens};

@@ -1,12 +1,13 @@
 //! The provider's limits and the client's retries; tool work at the machine (semantics R1, L4).
 
 use crate::des::{Discipline, TokenBucket, WorkStation};
+use crate::orchestration::draws::Purpose;
 use crate::orchestration::event::{Event, EventClass};
 use crate::orchestration::log::Happening;
 use crate::orchestration::outcome::Outcome;
 use crate::orchestration::request::Outgoing;
 use crate::orchestration::settings::{Contention, Machine, Provider, ScriptedFailure};
-use crate::orchestration::system::{Purpose, STATION, System};
+use crate::orchestration::system::{STATION, System};
 use crate::units::{SimDuration, SimTime, Tokens};
 
 /// Status of an attempt above a rate limit.

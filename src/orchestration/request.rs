@@ -6,10 +6,11 @@ use crate::cache::{
 };
 use crate::ledger::{Booking, Role};
 use crate::orchestration::agent::{Activity, Base};
+use crate::orchestration::draws::Purpose;
 use crate::orchestration::event::{Event, EventClass};
 use crate::orchestration::plan::FirstTokenPlan;
 use crate::orchestration::recorder::Sent;
-use crate::orchestration::system::{MAIN, Purpose, System};
+use crate::orchestration::system::{MAIN, System};
 use crate::units::{Money, SimDuration, SimTime, Tokens};
 
 /// Most keep-alives in one wait: a month of them at four minutes.

@@ -5,10 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::cache::BlockKind;
 use crate::orchestration::agent::{Activity, Turn};
+use crate::orchestration::draws::Purpose;
 use crate::orchestration::event::{Event, EventClass};
 use crate::orchestration::log::Happening;
 use crate::orchestration::plan::Setups;
-use crate::orchestration::system::{MAIN, Purpose, System};
+use crate::orchestration::system::{MAIN, System};
 use crate::units::{SimTime, Tokens};
 use crate::workload::{Count, Distribution};
 

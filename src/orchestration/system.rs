@@ -1,9 +1,10 @@
 //! The loop: which handler an event goes to. What happens is in the handlers.
 
 use crate::cache::{BlockKind, CacheKey, PrefixId, PromptCache};
-use crate::des::{EntityStreams, FutureEventList, RandomStream, WorkStation};
+use crate::des::{FutureEventList, RandomStream, WorkStation};
 use crate::ledger::{Bill, RunLog};
 use crate::orchestration::agent::{Activity, Agent, Base};
+use crate::orchestration::draws::{Draws, Purpose};
 use crate::orchestration::event::{Event, EventClass};
 use crate::orchestration::log::{EventLog, Happening};
 use crate::orchestration::outcome::{AgentBill, Outcome, RunRecord};
@@ -22,35 +23,6 @@ pub(super) const MAIN: usize = 0;
 pub(super) const LAUNCHER: usize = 0;
 pub(super) const STATION: usize = 1;
 const FIRST_AGENT: usize = 2;
-
-/// What is drawn: one random stream each (semantics X2). The numbers are part of what a seed
-/// means, so new ones go to the end.
-#[derive(Clone, Copy, Debug)]
-#[repr(u64)]
-pub(super) enum Purpose {
-    Iterations,
-    Output,
-    ToolResult,
-    ToolTime,
-    Report,
-    Prompt,
-    FirstToken,
-    RediscoveryTokens,
-    RediscoveryIterations,
-    RediscoveryOutput,
-    RediscoveryToolTime,
-    RediscoveryFirstToken,
-    Answer,
-    TurnFirstToken,
-    ExtraFirstToken,
-    EarlyMiss,
-    Overload,
-    Backoff,
-    Nests,
-    Children,
-    ResumedIterations,
-    ResumedReport,
-}
 
 /// Runs replications of one plan, one after another, in memory that it keeps.
 ///
@@ -82,8 +54,8 @@ pub struct System {
     pub(super) recorder: Option<Box<Recorder>>,
     pub(super) first_start: SimTime,
     pub(super) last_end: SimTime,
+    pub(super) draws: Draws,
     seed: u64,
-    replication: u64,
 }
 
 impl System {
@@ -107,15 +79,20 @@ impl System {
             recorder: None,
             first_start: SimTime::NEVER,
             last_end: SimTime::BEGINNING,
+            draws: Draws::new(seed, 0),
             seed,
-            replication: 0,
             plan,
         }
     }
 
     /// Runs one replication; its results can be read until the next one.
     pub fn run(&mut self, replication: u64) {
-        self.reset(replication);
+        self.run_on(Draws::new(self.seed, replication));
+    }
+
+    /// Runs one replication on these random numbers.
+    pub fn run_on(&mut self, draws: Draws) {
+        self.reset(draws);
         self.begin();
         while let Some((now, slot)) = self.events.pop_next() {
             let slot = match slot {
@@ -186,12 +163,12 @@ impl System {
         &self.cache
     }
 
-    fn reset(&mut self, replication: u64) {
+    fn reset(&mut self, draws: Draws) {
         let used = self.record.launches.started as usize + 1;
         for agent in &mut self.agents[..used] {
             agent.reset();
         }
-        self.replication = replication;
+        self.draws = draws;
         self.cache.clear();
         self.events.clear();
         self.teams_used = 0;
@@ -239,14 +216,9 @@ impl System {
         }
     }
 
-    /// The random stream of an entity (0 for all tasks and the parent, 1 + n for task n).
+    /// The random stream of an entity for one purpose.
     pub(super) fn stream(&self, entity: u64, purpose: Purpose) -> RandomStream {
-        self.streams(entity).purpose(purpose as u64)
-    }
-
-    /// All random streams of an entity.
-    pub(super) fn streams(&self, entity: u64) -> EntityStreams {
-        EntityStreams::new(self.seed, self.replication, entity)
+        self.draws.stream(entity, purpose)
     }
 
     pub(super) fn schedule(&mut self, slot: usize, time: SimTime, event: Event, class: EventClass) {

@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 
 use crate::experiment::{Results, VariantResults};
 use crate::report::json::{self, Number, Part};
+use crate::report::reduction;
 
 /// One row: what was varied, and what came of it.
 #[derive(Clone, Debug)]
@@ -102,6 +103,10 @@ pub fn flat(row: &Row<'_>) -> String {
         text.push(b'_');
         text.extend(last.as_bytes());
         text.extend(b"\":");
+        append(&mut text, &value);
+    }
+    for (key, value) in reduction::columns(row.variant) {
+        open(&mut text, &key);
         append(&mut text, &value);
     }
     text.push(b'}');

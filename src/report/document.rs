@@ -4,7 +4,7 @@ use crate::experiment::{Breakdown, Difference, Results, Summary, VariantResults}
 use crate::report::number::{
     count, duration, duration_interval, percent, plain, tokens, usd, usd_interval,
 };
-use crate::report::{Header, View};
+use crate::report::{Header, View, reduction};
 use crate::stats::Verdict;
 
 /// Most variants side by side, so that a table fits 100 columns.
@@ -44,6 +44,7 @@ pub(super) fn document(
         View::Run => results.variants.iter().for_each(|v| run(results, v, &mut blocks)),
         View::Compare => compare(results, notes, &mut blocks),
     }
+    blocks.extend(reduction::blocks(results));
     if !results.warnings.is_empty() {
         blocks.push(Block::Heading("Warnings".to_owned()));
     }
@@ -130,7 +131,7 @@ fn answer(results: &Results, variant: &VariantResults) -> String {
 }
 
 fn items(variant: &VariantResults) -> Block {
-    let total = variant.cost_usd.estimate.mean;
+    let total = variant.sample_mean_usd();
     let used = |name: &str| variant.tokens.iter().find(|(key, _)| *key == name);
     let row = |(name, cost): &(&str, f64)| {
         let used = used(name).map_or_else(String::new, |(_, used)| tokens(*used));
@@ -313,7 +314,7 @@ fn bounds(variants: &[&VariantResults]) -> Block {
     };
     let rows = vec![
         row("no cache", |variant| variant.no_cache_usd),
-        row("simulated", |variant| variant.cost_usd.estimate.mean),
+        row("simulated", VariantResults::sample_mean_usd),
         row("perfect cache", |variant| variant.perfect_cache_usd),
     ];
     named("cost with", variants, rows)

@@ -3,12 +3,14 @@
 //! Keys and their order are stable. A scalar that varies over replications is an object with at
 //! least `mean`; `probability_b_cheaper`, a share of replications, is a plain number.
 //! `differences[].cost_usd` is the cost of `b` minus that of `a`: negative where `b` costs less.
+//! With a method of variance reduction, `variance_reduction` names it, and each mean cost has an
+//! object of this name that says what it came to; parts of the cost sum to `sample_mean_usd` there.
 //! `half_width` is `null` where one replication of something random says nothing about it.
 
 use serde_json::{Map, Value, json};
 
 use crate::experiment::{AgentMean, Difference, Results, Summary, VariantResults, Warning};
-use crate::report::Header;
+use crate::report::{Header, reduction};
 use crate::stats::Estimate;
 
 /// Returns the object as indented text with a final line end.
@@ -19,6 +21,9 @@ pub fn render(header: &Header, results: &Results) -> String {
 /// Returns the object.
 pub fn value(header: &Header, results: &Results) -> Value {
     let mut value = origin(header, results.seed, results.replications);
+    if let Some(method) = reduction::method(results) {
+        extend(&mut value, json!({ "variance_reduction": method }));
+    }
     let parts = json!({
         "variants": results.variants.iter().map(variant).collect::<Vec<_>>(),
         "differences": results.differences.iter().map(difference).collect::<Vec<_>>(),
@@ -68,6 +73,9 @@ pub fn variant(results: &VariantResults) -> Value {
             }
         };
         inner[last] = value.into();
+    }
+    if let Some(reduced) = &results.reduced {
+        extend(&mut object, json!({ "variance_reduction": reduction::value(reduced) }));
     }
     object
 }
@@ -177,13 +185,17 @@ pub(super) fn estimate(estimate: &Estimate) -> Value {
 }
 
 fn difference(difference: &Difference) -> Value {
-    json!({
+    let mut value = json!({
         "a": difference.a,
         "b": difference.b,
         "cost_usd": estimate(&difference.cost_usd),
         "probability_b_cheaper": difference.probability_b_cheaper,
         "verdict": difference.verdict_text(),
-    })
+    });
+    if let Some(reduced) = &difference.reduced {
+        extend(&mut value, json!({ "variance_reduction": reduction::value(reduced) }));
+    }
+    value
 }
 
 pub(super) fn message(warning: &Warning) -> Value {

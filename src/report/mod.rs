@@ -19,6 +19,7 @@ pub mod json;
 pub mod markdown;
 pub mod number;
 pub mod perfetto;
+mod reduction;
 pub mod sensitivity;
 pub mod size;
 #[cfg(test)]

@@ -33,6 +33,15 @@ fn usd_with(value: f64, decimals: usize) -> String {
     format!("{sign}${}.{part}", grouped(whole))
 }
 
+/// Returns a number with four significant digits: `12.34`, `1.234e-7`.
+pub fn significant(value: f64) -> String {
+    if value != 0.0 && value.abs() < 1e-3 {
+        return format!("{value:.3e}");
+    }
+    let decimals = if value == 0.0 { 0.0 } else { 3.0 - libm::log10(value.abs()).floor() };
+    format!("{value:.0$}", decimals.max(0.0) as usize)
+}
+
 /// Returns a count with thousands separators; one decimal where it is no whole number, three below
 /// one.
 pub fn count(value: f64) -> String {

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::experiment::sample::{CONSTANT, RANDOM, variants};
-use crate::experiment::{Results, StopRule, Warning, run};
+use crate::experiment::{Experiment, Results, StopRule, VarianceReduction, Warning, run};
 use crate::report::{Header, PriceHeader, View, csv, json, markdown, text};
 use crate::units::Date;
 
@@ -61,6 +61,32 @@ fn json_has_the_keys_of_the_contract_in_its_order() {
     assert_eq!(fresh["cost_by_agent_usd"][3]["agent"], "a3");
     let difference = "a b cost_usd probability_b_cheaper verdict";
     assert_eq!(keys(&value["differences"][0]).join(" "), difference);
+}
+
+#[test]
+fn variance_reduction_is_told_in_every_format() {
+    let experiment = Experiment::new(&variants(RANDOM), 7, StopRule::Count(200));
+    let mut experiment = experiment.with_reduction(VarianceReduction::Both);
+    experiment.run(&|_| ());
+    let mut results = experiment.results();
+    let value = json::value(&header(), &results);
+    assert_eq!(value["variance_reduction"]["method"], "both");
+    assert_eq!(value["variance_reduction"]["controls_not_used"], Value::Array(Vec::new()));
+    let object = "controls sample_mean_usd variance_without_usd2 variance_with_usd2 factor \
+                  replications_without replications_saved";
+    for list in ["variants", "differences"] {
+        let reduced = &value[list][0]["variance_reduction"];
+        assert_eq!(keys(reduced).join(" "), object, "{list}");
+        assert_eq!(reduced["controls"][0], "closed-form bill");
+    }
+    let row = csv::render(&results);
+    assert!(row.contains(",variance_reduction_replications_saved\n"));
+    assert!(row.contains(",closed-form bill; requests; output; tool results,"), "{row}");
+    results.variants[2].reduced = None;
+    let shown = text::render(&header(), &results, View::Compare, &[]);
+    assert!(shown.contains("Variance reduction\n") && shown.contains(" fork - fresh "), "{shown}");
+    assert!(shown.lines().all(|line| line.chars().count() <= 100));
+    assert!(markdown::render(&header(), &results, View::Run, &[]).contains("| factor |"));
 }
 
 #[test]

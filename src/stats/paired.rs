@@ -22,45 +22,56 @@ pub enum Verdict {
 pub struct PairedDifference {
     sum: Money,
     moments: Moments,
+    each: Moments,
     b_cheaper: u64,
     ties: u64,
 }
 
 impl PairedDifference {
-    /// Takes both costs of one replication.
-    pub fn push(&mut self, a: Money, b: Money) {
-        let difference = b - a;
-        self.sum += difference;
-        self.moments.push(difference.as_usd());
-        self.b_cheaper += u64::from(b < a);
-        self.ties += u64::from(a == b);
+    /// Takes the costs of `a` and `b` in the replications of one independent observation: one, or
+    /// an antithetic pair.
+    pub fn push(&mut self, replications: &[(Money, Money)]) {
+        let mut sum = Money::ZERO;
+        for (a, b) in replications {
+            sum += *b - *a;
+            self.each.push((*b - *a).as_usd());
+            self.b_cheaper += u64::from(b < a);
+            self.ties += u64::from(a == b);
+        }
+        self.sum += sum;
+        self.moments.push(mean_usd(sum, replications.len() as u64));
+    }
+
+    /// Returns the moments of independent observations, and those of replications.
+    pub fn moments(&self) -> (&Moments, &Moments) {
+        (&self.moments, &self.each)
     }
 
     /// Returns the mean difference `b - a` in US dollars: negative where `b` costs less.
     ///
     /// `is_random` says whether either variant is; if not, one replication is all there is to know.
     pub fn estimate(&self, confidence: f64, is_random: bool) -> Estimate {
-        let count = self.moments.count();
-        let mean = mean_usd(self.sum, count);
+        let mean = mean_usd(self.sum, self.each.count());
         if is_random {
             Estimate::new(mean, &self.moments, confidence)
         } else {
-            Estimate::certain(mean, confidence, count)
+            Estimate::certain(mean, confidence, self.each.count())
         }
     }
 
     /// Returns the share of replications in which `b` costs less, ties counted half.
     pub fn probability_b_cheaper(&self) -> f64 {
-        let count = self.moments.count().max(1);
+        let count = self.each.count().max(1);
         (2 * self.b_cheaper + self.ties) as f64 / (2 * count) as f64
     }
+}
 
-    /// Returns the sign of the difference where its interval excludes zero.
-    pub fn verdict(&self, confidence: f64, is_random: bool) -> Verdict {
-        let estimate = self.estimate(confidence, is_random);
-        if estimate.crosses_zero() {
+impl Verdict {
+    /// Returns the sign of a difference `b - a` where its interval excludes zero.
+    pub fn of(difference: &Estimate) -> Verdict {
+        if difference.crosses_zero() {
             Verdict::Undecided
-        } else if estimate.mean < 0.0 {
+        } else if difference.mean < 0.0 {
             Verdict::B
         } else {
             Verdict::A
@@ -85,9 +96,27 @@ mod tests {
     fn paired(costs: &[(i128, i128)]) -> PairedDifference {
         let mut paired = PairedDifference::default();
         for (a, b) in costs {
-            paired.push(usd(*a), usd(*b));
+            paired.push(&[(usd(*a), usd(*b))]);
         }
         paired
+    }
+
+    fn verdict(paired: &PairedDifference, is_random: bool) -> Verdict {
+        Verdict::of(&paired.estimate(CONFIDENCE, is_random))
+    }
+
+    /// A pair of replications is one observation: pairs -1 and 3, -3 and 5 cents have the mean 1.
+    #[test]
+    fn pairs_are_observed_by_their_mean() {
+        let mut paired = PairedDifference::default();
+        for pair in [[(2, 1), (2, 5)], [(4, 1), (2, 7)]] {
+            paired.push(&pair.map(|(a, b)| (usd(a), usd(b))));
+        }
+        let estimate = paired.estimate(CONFIDENCE, true);
+        assert_eq!((estimate.count, estimate.half_width), (2, Some(0.0)));
+        assert!((estimate.mean - 0.01).abs() < 1e-18);
+        assert_eq!(paired.moments().1.count(), 4);
+        assert_eq!(paired.probability_b_cheaper().to_bits(), 0.5_f64.to_bits());
     }
 
     #[test]
@@ -97,7 +126,7 @@ mod tests {
         let estimate = paired.estimate(CONFIDENCE, true);
         assert_eq!((estimate.mean, estimate.half_width), (-0.25, Some(0.0)));
         assert_eq!(paired.probability_b_cheaper().to_bits(), 1.0_f64.to_bits());
-        assert_eq!(paired.verdict(CONFIDENCE, true), Verdict::B);
+        assert_eq!(Verdict::of(&estimate), Verdict::B);
     }
 
     #[test]
@@ -106,16 +135,16 @@ mod tests {
         let paired = paired(&[(2, 1), (2, 2), (2, 3), (2, 4)]);
         assert!((paired.estimate(CONFIDENCE, true).mean - 0.005).abs() < 1e-18);
         assert_eq!(paired.probability_b_cheaper().to_bits(), 0.375_f64.to_bits());
-        assert_eq!(paired.verdict(CONFIDENCE, true), Verdict::Undecided);
+        assert_eq!(verdict(&paired, true), Verdict::Undecided);
     }
 
     #[test]
     fn one_replication_decides_only_where_nothing_is_random() {
         let cases = [(2, 1, Verdict::B), (1, 2, Verdict::A), (2, 2, Verdict::Undecided)];
-        for (a, b, verdict) in cases {
-            assert_eq!(paired(&[(a, b)]).verdict(CONFIDENCE, false), verdict);
-            assert_eq!(paired(&[(a, b)]).verdict(CONFIDENCE, true), Verdict::Undecided);
+        for (a, b, expected) in cases {
+            assert_eq!(verdict(&paired(&[(a, b)]), false), expected);
+            assert_eq!(verdict(&paired(&[(a, b)]), true), Verdict::Undecided);
         }
-        assert_eq!(paired(&[(2, 2), (5, 5)]).verdict(CONFIDENCE, true), Verdict::Undecided);
+        assert_eq!(verdict(&paired(&[(2, 2), (5, 5)]), true), Verdict::Undecided);
     }
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::des::{Family, QuantileTable, RandomStream};
+use crate::des::whole::nearest;
+use crate::des::{Family, QuantileTable, RandomStream, WholeLimits, WholeMoments};
 use crate::units::{SimDuration, Tokens};
 
 /// A distribution made ready to draw from, in the base unit of its quantity.
@@ -48,10 +49,17 @@ impl Sampler {
         }
     }
 
+    /// Limits of [`Sampler::sample_tokens`].
+    pub const TOKENS: WholeLimits = (0, Tokens::MAX.get());
+    /// Limits of [`Sampler::sample_count`].
+    pub const COUNT: WholeLimits = (0, u32::MAX as u64);
+    /// Limits of [`Sampler::sample_count_at_least_one`].
+    pub const COUNT_AT_LEAST_ONE: WholeLimits = (1, u32::MAX as u64);
+
     /// Returns the variate as the nearest whole number of tokens, at most [`Tokens::MAX`].
     #[inline]
     pub fn sample_tokens(&self, stream: RandomStream, counter: u64) -> Tokens {
-        Tokens::new(nearest(self.sample(stream, counter)).min(Tokens::MAX.get()))
+        Tokens::new(nearest(self.sample(stream, counter)).min(Self::TOKENS.1))
     }
 
     /// Returns the variate as the nearest whole microsecond, at most [`SimDuration::MAX`].
@@ -61,10 +69,48 @@ impl Sampler {
         SimDuration::from_micros(micros).min(SimDuration::MAX)
     }
 
+    /// Returns the variate as the nearest whole number from 0 to `u32::MAX`.
+    #[inline]
+    pub fn sample_count(&self, stream: RandomStream, counter: u64) -> u32 {
+        nearest(self.sample(stream, counter)).min(Self::COUNT.1) as u32
+    }
+
     /// Returns the variate as the nearest whole number from 1 to `u32::MAX`.
     #[inline]
     pub fn sample_count_at_least_one(&self, stream: RandomStream, counter: u64) -> u32 {
-        nearest(self.sample(stream, counter)).clamp(1, u64::from(u32::MAX)) as u32
+        self.sample_count(stream, counter).max(1)
+    }
+
+    /// Returns mean and mean square of variate number `counter`, rounded to a whole number within
+    /// limits: those of what the sampler gives, not of the law that was stated.
+    pub fn whole_moments(&self, counter: u64, limits: WholeLimits) -> WholeMoments {
+        match self {
+            Sampler::Constant(value) => WholeMoments::of_value(*value, limits),
+            Sampler::Sequence(values) => {
+                let value = values[(counter as usize).min(values.len() - 1)];
+                WholeMoments::of_value(value, limits)
+            }
+            Sampler::Empirical(values) => WholeMoments::of_values(values, limits),
+            Sampler::Uniform { low, width } => WholeMoments::of_line(*low, low + width, limits),
+            Sampler::Table(table) => table.whole_moments(limits),
+        }
+    }
+
+    /// Returns whether the variate depends on its number.
+    pub fn is_sequence(&self) -> bool {
+        matches!(self, Sampler::Sequence(_))
+    }
+
+    /// Returns below which power the mean of the variate's powers is finite
+    /// ([`Family::tail_index`]).
+    pub fn tail_index(&self) -> f64 {
+        match self {
+            Sampler::Table(table) => table.family().tail_index(),
+            Sampler::Constant(_)
+            | Sampler::Sequence(_)
+            | Sampler::Empirical(_)
+            | Sampler::Uniform { .. } => f64::INFINITY,
+        }
     }
 }
 
@@ -98,10 +144,4 @@ impl Tables {
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Arc<QuantileTable>>> {
         self.by_law.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Rounds half up; a cast saturates, so nothing wraps.
-#[inline]
-fn nearest(value: f64) -> u64 {
-    (value + 0.5) as u64
 }

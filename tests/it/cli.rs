@@ -31,26 +31,19 @@ fn results_do_not_depend_on_the_number_of_threads() {
 
 #[test]
 fn the_reproduce_line_reproduces() {
-    let first = expect(
-        0,
-        &[
-            "compare",
-            "scenarios/fork-or-fresh.toml",
-            "--set",
-            "fanout.tasks=2",
-            "--precision",
-            "5%",
-            "--json",
-            "--quiet",
-        ],
-    )
-    .0;
-    let value: serde_json::Value = serde_json::from_str(&first).expect("stdout is JSON");
-    let line = value["reproduce"].as_str().expect("a line");
-    assert!(!line.contains("thread"), "{line}");
-    let mut words: Vec<&str> = line.split(' ').skip(1).collect();
-    words.extend(["--json", "--quiet"]);
-    assert_eq!(expect(0, &words).0, first);
+    let scenario = "scenarios/fork-or-fresh.toml";
+    let command = ["compare", scenario, "--set", "fanout.tasks=2", "--precision", "5%"];
+    for method in ["none", "antithetic", "control", "both"] {
+        let more = ["--variance-reduction", method, "--json", "--quiet"];
+        let first = expect(0, &[&command[..], &more].concat()).0;
+        let value: serde_json::Value = serde_json::from_str(&first).expect("stdout is JSON");
+        let line = value["reproduce"].as_str().expect("a line");
+        assert!(!line.contains("thread"), "{line}");
+        assert_eq!(line.contains("--variance-reduction"), method != "none", "{line}");
+        let mut words: Vec<&str> = line.split(' ').skip(1).collect();
+        words.extend(["--json", "--quiet"]);
+        assert_eq!(expect(0, &words).0, first);
+    }
 }
 
 #[test]
@@ -127,6 +120,8 @@ fn wrong_usage_exits_with_2() {
         &["run", "x.toml", "--precision", "200%"],
         &["compare", "x.toml", "--replications", "9", "--precision", "1%"],
         &["run", "x.toml", "--set", "no-equals-sign"],
+        &["run", "x.toml", "--variance-reduction", "magic"],
+        &["size", "x.toml", "--vary", "fanout.tasks=1..2", "--variance-reduction", "control"],
     ] {
         let output = forkcast(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");

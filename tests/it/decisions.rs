@@ -11,7 +11,7 @@ use forkcast::scenario::Problems;
 use forkcast::stats::Verdict;
 
 use crate::support::program::{expect, json};
-use crate::support::{FORK_OR_FRESH, scenario, try_load};
+use crate::support::{FORK_OR_FRESH, is_long, scenario, try_load};
 
 /// The scenario of validation 3.3 with both variants. Responses take next to no time, for the
 /// formulas know no parent that expires while it waits.
@@ -27,11 +27,6 @@ set = { "fanout.agent" = "fork" }
 name = "fresh"
 "#;
     FORK_OR_FRESH.to_owned() + more
-}
-
-#[expect(clippy::disallowed_methods, reason = "tests read how long they may take")]
-fn is_long() -> bool {
-    std::env::var("FORKCAST_LONG").is_ok()
 }
 
 /// Searches a whole-numbered key of the scenario.

@@ -5,6 +5,7 @@
 
 mod allocations;
 mod cli;
+mod coverage;
 mod decisions;
 mod engine;
 mod event_log;

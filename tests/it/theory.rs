@@ -5,5 +5,6 @@
 //! `sqrt(p (1 - p) / n)`, where hits are independent, or that of a ratio over independent cycles.
 //! What has no chance in it is compared exactly.
 
+mod controls;
 mod fan_out;
 mod lifetimes;

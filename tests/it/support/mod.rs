@@ -31,6 +31,12 @@ system = "20k"
 tail_tokens = 500
 "#;
 
+/// Whether tests that are short by default shall take their time.
+#[expect(clippy::disallowed_methods, reason = "tests read how long they may take")]
+pub(crate) fn is_long() -> bool {
+    std::env::var("FORKCAST_LONG").is_ok()
+}
+
 /// The price book of a scenario that names none.
 pub(crate) fn default_book() -> PriceBook {
     load_book(DEFAULT_PRICES, &mut |_| Err("no files in this test".to_owned()))
