@@ -9,7 +9,7 @@ use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 use forkcast::experiment::{Indifference, Objective};
 use forkcast::scenario::KeyRange;
 
-use super::option_values;
+use super::option_values::{duration, key_value, money, range, shard, share, share_or_none};
 pub(super) use explain::ExplainOptions;
 pub(super) use plot::{FigureKind, PlotFormat, PlotOptions, PlotTheme};
 
@@ -88,7 +88,7 @@ pub(super) struct SetOptions {
     #[arg(
         long = "set",
         value_name = "KEY=VALUE",
-        value_parser = option_values::key_value,
+        value_parser = key_value,
         action = ArgAction::Append
     )]
     pub(super) sets: Vec<(String, String)>,
@@ -115,7 +115,7 @@ pub(super) struct SimulateOptions {
     #[arg(long, value_name = "METHOD", value_enum, default_value = "none", help_heading = "Run")]
     pub(super) variance_reduction: Reduction,
     /// Exit with 3 when the 95th percentile of any variant's cost exceeds this many US dollars
-    #[arg(long, value_name = "USD", value_parser = option_values::money, help_heading = "Run")]
+    #[arg(long, value_name = "USD", value_parser = money, help_heading = "Run")]
     pub(super) budget_cap: Option<f64>,
     #[command(flatten)]
     pub(super) output: OutputOptions,
@@ -137,7 +137,7 @@ pub(super) struct EffortOptions {
     )]
     pub(super) replications: Option<u64>,
     /// Stop when the half-width of the mean cost is this share of it, or at 10,000 [default: 1%]
-    #[arg(long, value_name = "SHARE", value_parser = option_values::share, help_heading = "Run")]
+    #[arg(long, value_name = "SHARE", value_parser = share, help_heading = "Run")]
     pub(super) precision: Option<f64>,
     #[command(flatten)]
     pub(super) execution: ExecutionOptions,
@@ -203,7 +203,7 @@ pub(super) struct SweepOptions {
     pub(super) effort: EffortOptions,
     /// Work on every n-th point only, beginning with point i: `i/n`, for `merge`; or `auto`, from
     /// the variables of a Slurm array or a Kubernetes job with --shards
-    #[arg(long, value_name = "I/N", value_parser = option_values::shard, help_heading = "Run")]
+    #[arg(long, value_name = "I/N", value_parser = shard, help_heading = "Run")]
     pub(super) shard: Option<ShardChoice>,
     /// The number of shards, where the job's variables do not tell it
     #[arg(
@@ -232,6 +232,9 @@ pub(super) struct SweepOptions {
     /// Without a folder: CSV, which is the default
     #[arg(long, conflicts_with = "out", help_heading = "Output")]
     pub(super) csv: bool,
+    /// Without a folder: a Markdown table of the main results
+    #[arg(long, conflicts_with_all = ["out", "csv", "json"], help_heading = "Output")]
+    pub(super) markdown: bool,
     /// No progress on stderr
     #[arg(short, long, help_heading = "Output")]
     pub(super) quiet: bool,
@@ -304,7 +307,7 @@ pub(super) struct BreakevenOptions {
     pub(super) decide: DecideOptions,
     /// The key and the range to search: task.iterations=1..60, session.context=20k..500k, with
     /// :STEP the grid that is scanned first
-    #[arg(long, value_name = "KEY=LOW..HIGH", value_parser = option_values::range)]
+    #[arg(long, value_name = "KEY=LOW..HIGH", value_parser = range)]
     pub(super) vary: RangeOption,
     /// Two variants [default: the first fork and the first fresh one, else the first two]
     #[arg(long, value_name = "A,B")]
@@ -318,7 +321,7 @@ pub(super) struct BreakevenOptions {
         long,
         value_name = "SHARE",
         conflicts_with = "replications",
-        value_parser = option_values::share,
+        value_parser = share,
         help_heading = "Run"
     )]
     pub(super) precision: Option<f64>,
@@ -337,7 +340,7 @@ pub(super) struct SizeOptions {
     #[arg(long, default_value = "cost", value_parser = super::size::objective)]
     pub(super) objective: (String, Objective),
     /// Probability of selecting the best level
-    #[arg(long, value_name = "SHARE", default_value = "0.95", value_parser = option_values::share)]
+    #[arg(long, value_name = "SHARE", default_value = "0.95", value_parser = share)]
     pub(super) probability: f64,
     /// The smallest difference worth finding, as a share of the best or in US dollars
     #[arg(
@@ -348,7 +351,7 @@ pub(super) struct SizeOptions {
     )]
     pub(super) indifference: (String, Indifference),
     /// Largest share of tasks or runs that a level may leave undone, from 0 to 1
-    #[arg(long, value_name = "SHARE", default_value_t = 0.05, value_parser = option_values::share_or_none)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.05, value_parser = share_or_none)]
     pub(super) max_dropped: f64,
 }
 
@@ -366,7 +369,7 @@ pub(super) struct SensitivityOptions {
         long,
         value_name = "SHARE",
         default_value = "20%",
-        value_parser = option_values::share,
+        value_parser = share,
         conflicts_with = "vary"
     )]
     pub(super) change: f64,
@@ -425,7 +428,7 @@ pub(super) struct TraceOptions {
     #[arg(long, value_enum, default_value = "forkcast")]
     pub(super) format: TraceFormat,
     /// Lifetime of entries of a Mooncake trace
-    #[arg(long, value_name = "DURATION", value_parser = option_values::duration, help_heading = "Mooncake")]
+    #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = "Mooncake")]
     pub(super) ttl: Option<forkcast::units::SimDuration>,
     /// Whether an entry lives at the instant at which its lifetime ends [default: inclusive]
     #[arg(long, value_enum, help_heading = "Mooncake")]

@@ -22,7 +22,9 @@ use super::args::{ShardChoice, SweepOptions};
 use super::failure::Failure;
 use super::manifest::{self, Input, Manifest, ShardOf};
 use super::simulate::{hash, pool, quoted, stop_rule};
-use super::sweep_dir::{Each, Folder, Line, Mode, columns, each_line, write_rows, write_table};
+use super::sweep_dir::{
+    Each, Folder, Line, Mode, columns, each_line, write_markdown, write_rows, write_table,
+};
 use super::{files, terminal};
 
 /// Most invalid points that are told one by one.
@@ -73,6 +75,8 @@ fn print(options: &SweepOptions, part: &File) -> Result<(), Failure> {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     if options.json {
         write_rows(rows, &mut |row| writeln!(out, "{row}"))?;
+    } else if options.markdown {
+        write_markdown(&mut out, rows)?;
     } else {
         write_table(&mut out, &columns(rows)?, rows)?;
     }

@@ -314,6 +314,41 @@ pub(super) fn write_table(
     rows(&mut |row| Ok(out.write_all(columns.line(&cells(row)?).as_bytes())?))
 }
 
+/// Results that a table for people shows beside the levels; all others stand in the CSV.
+const SHOWN: [&str; 7] = [
+    "cost_usd_mean",
+    "cost_usd_half_width",
+    "cost_usd_p95",
+    "makespan_s_mean",
+    "wait_s_mean",
+    "requests_mean",
+    "hit_ratio_tokens_mean",
+];
+
+/// Writes rows as a Markdown table: levels, variant, replications and what [`SHOWN`] names.
+pub(super) fn write_markdown(out: &mut dyn Write, rows: Each<'_>) -> Result<(), Failure> {
+    let mut is_first = true;
+    rows(&mut |row| {
+        let cells = cells(row)?;
+        let fixed = cells.iter().position(|(key, _)| key == "replications").unwrap_or(0);
+        let shown = cells
+            .iter()
+            .enumerate()
+            .filter(|(index, (key, _))| *index <= fixed || SHOWN.contains(&key.as_ref()));
+        let shown: Vec<_> = shown.map(|(_, cell)| cell).collect();
+        if std::mem::take(&mut is_first) {
+            out.write_all(markdown_line(shown.iter().map(|(key, _)| key)).as_bytes())?;
+            out.write_all(markdown_line(shown.iter().map(|_| "---")).as_bytes())?;
+        }
+        Ok(out.write_all(markdown_line(shown.iter().map(|(_, value)| value)).as_bytes())?)
+    })
+}
+
+fn markdown_line<S: AsRef<str>>(values: impl Iterator<Item = S>) -> String {
+    let cell = |value: S| format!(" {} |", value.as_ref().replace('|', "\\|"));
+    format!("|{}\n", values.map(cell).collect::<Vec<_>>().concat())
+}
+
 /// Writes each row.
 pub(super) fn write_rows(
     rows: Each<'_>,

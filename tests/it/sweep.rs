@@ -306,6 +306,19 @@ fn wrong_usage_of_sweeps_exits_with_2() {
 }
 
 #[test]
+fn a_markdown_table_shows_levels_and_main_results() {
+    let (table, _) = expect(0, &[&SMALL[..], &["--markdown"]].concat());
+    let (csv, _) = expect(0, &[&SMALL[..], &["--csv"]].concat());
+    let (head, _) = table.split_once('\n').expect("lines");
+    assert!(head.starts_with("| fanout.tasks | session.context |"), "{head}");
+    assert!(head.contains("| cost_usd_mean | cost_usd_half_width | cost_usd_p95 |"), "{head}");
+    // A heading, the line under it, and one for each row.
+    assert_eq!(table.lines().count(), csv.lines().count() + 1);
+    let columns = |line: &str| line.matches(" |").count();
+    assert!(table.lines().all(|line| columns(line) == columns(head)), "{table}");
+}
+
+#[test]
 fn completions_are_printed_for_a_shell() {
     let (stdout, _) = expect(0, &["completions", "bash"]);
     assert!(stdout.contains("forkcast__sweep") || stdout.contains("sweep"), "{stdout}");

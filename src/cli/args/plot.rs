@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use super::SetOptions;
-use crate::cli::option_values;
+use crate::cli::option_values::share;
 
 /// Options of `plot`.
 #[derive(Debug, clap::Args)]
@@ -34,7 +34,7 @@ pub(in crate::cli) struct PlotOptions {
     )]
     pub(in crate::cli) replications: Option<u64>,
     /// Stop when the half-width of the mean cost is this share of it, or at 10,000
-    #[arg(long, value_name = "SHARE", value_parser = option_values::share, help_heading = "Run")]
+    #[arg(long, value_name = "SHARE", value_parser = share, help_heading = "Run")]
     pub(in crate::cli) precision: Option<f64>,
     /// Seed of all random numbers, whatever the file says
     #[arg(long, value_name = "N", help_heading = "Run")]
