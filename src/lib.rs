@@ -71,6 +71,7 @@ pub mod report;
 pub mod scenario;
 pub mod stats;
 pub mod trace;
+pub mod transcript;
 pub mod units;
 pub mod validation;
 pub mod workload;

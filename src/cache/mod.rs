@@ -12,6 +12,7 @@ mod breakpoint;
 mod cause;
 mod policy;
 mod prefix;
+mod recorded;
 mod store;
 
 pub use breakpoint::{BREAKPOINTS_MAX, Breakpoint, BreakpointError, Ttl, check_breakpoints};

@@ -235,6 +235,25 @@ impl PromptTree {
         node.end
     }
 
+    /// Returns the longest prefix of `prefix` that has at most so many tokens.
+    pub fn within(&self, prefix: PrefixId, tokens: Tokens) -> PrefixId {
+        let mut index = prefix.0;
+        while self.nodes[index as usize].end > tokens.get() {
+            index = self.nodes[index as usize].parent;
+        }
+        PrefixId(index)
+    }
+
+    /// Returns the same prompts as if none had been sent yet.
+    pub(crate) fn without_entries(&self) -> PromptTree {
+        let mut other = self.clone();
+        for node in &mut other.nodes {
+            node.entry = Entry::NONE;
+            node.held = node.depth == 0;
+        }
+        other
+    }
+
     /// Returns the prefix of at most `depth` blocks.
     fn truncated(&self, prefix: PrefixId, depth: u32) -> PrefixId {
         let mut index = prefix.0;

@@ -101,7 +101,7 @@ pub struct Accounting {
 /// since an entry becomes readable when it begins (semantics E4).
 #[derive(Clone, Debug)]
 pub struct PromptCache {
-    tree: PromptTree,
+    pub(super) tree: PromptTree,
     rules: Rules,
     segments: Vec<Segment>,
     blocks: Vec<(u64, Cause)>,
@@ -184,6 +184,16 @@ impl PromptCache {
         let hit = if request.early_miss { None } else { found };
         let bounds = self.bounds(request, hit);
         self.attribute(request, hit, found, &bounds);
+        self.conclude(request, hit, &bounds)
+    }
+
+    /// Sums up an attribution.
+    pub(super) fn conclude(
+        &self,
+        request: &CacheRequest<'_>,
+        hit: Option<PrefixId>,
+        bounds: &Bounds,
+    ) -> Accounting {
         let split = bounds.split();
         let processed = self.segments.iter().map(|segment| segment.tokens).sum::<u64>();
         assert_eq!(processed, split.processed().get(), "causes must sum to the processed tokens");
@@ -195,7 +205,7 @@ impl PromptCache {
             split,
             hit,
             cached: Tokens::new(bounds.last_write),
-            held: Tokens::new(self.tree.held_end(request.prompt)),
+            held: Tokens::new(self.tree.held_end(request.prompt)).max(split.read),
             is_miss: !is_expected_rebuild
                 && missed >= MISS_TOKENS_MIN
                 && missed * MISS_SHARE_INVERSE > readable,
@@ -231,16 +241,16 @@ impl PromptCache {
         &self.tree.nodes[prefix.0 as usize].entry
     }
 
-    fn depth(&self, prefix: PrefixId) -> u32 {
+    pub(super) fn depth(&self, prefix: PrefixId) -> u32 {
         self.tree.nodes[prefix.0 as usize].depth
     }
 
-    fn end(&self, prefix: PrefixId) -> u64 {
+    pub(super) fn end(&self, prefix: PrefixId) -> u64 {
         self.tree.nodes[prefix.0 as usize].end
     }
 
     /// Finds the entry that is read: windows from the last breakpoint backwards (semantics E3).
-    fn find_hit(&self, request: &CacheRequest<'_>) -> Option<PrefixId> {
+    pub(super) fn find_hit(&self, request: &CacheRequest<'_>) -> Option<PrefixId> {
         let mut untested = u32::MAX;
         for breakpoint in request.breakpoints.iter().rev() {
             let top = self.tree.nodes[breakpoint.at.0 as usize].position;
@@ -296,7 +306,7 @@ impl PromptCache {
     }
 
     /// Fills `segments` with the cause of every processed token, in prompt order.
-    fn attribute(
+    pub(super) fn attribute(
         &mut self,
         request: &CacheRequest<'_>,
         hit: Option<PrefixId>,
@@ -473,7 +483,13 @@ impl PromptCache {
         }
     }
 
-    fn write(&mut self, at: Breakpoint, now: SimTime, first_token: SimTime, clock: SimTime) {
+    pub(super) fn write(
+        &mut self,
+        at: Breakpoint,
+        now: SimTime,
+        first_token: SimTime,
+        clock: SimTime,
+    ) {
         let expires = clock + at.ttl.duration() + self.rules.slack;
         let entry = &mut self.tree.nodes[at.at.0 as usize].entry;
         if now < entry.expires {
@@ -496,12 +512,12 @@ fn is_readable(entry: &Entry, now: SimTime) -> bool {
 /// Positions in a prompt, in tokens: where reading, plain input, one-hour and five-minute writes
 /// end. What follows the last write is plain input again.
 #[derive(Clone, Copy, Debug)]
-struct Bounds {
-    read: u64,
-    plain: u64,
-    write_1h: u64,
-    last_write: u64,
-    end: u64,
+pub(super) struct Bounds {
+    pub(super) read: u64,
+    pub(super) plain: u64,
+    pub(super) write_1h: u64,
+    pub(super) last_write: u64,
+    pub(super) end: u64,
 }
 
 impl Bounds {

@@ -54,6 +54,8 @@ pub(super) enum Command {
     Explain(ExplainOptions),
     /// Price a recorded request trace, alone or against the usage recorded in it
     Trace(TraceOptions),
+    /// What real sessions cost: Claude Code transcripts by session, agent, model and cause
+    Bill(super::session_args::BillOptions),
     /// Replay the built-in published cases: expected, got, source, verdict
     Validate(ValidateOptions),
     /// List and show price books

@@ -9,6 +9,7 @@
 )]
 
 mod args;
+mod bill;
 mod breakeven;
 mod check;
 mod decide;
@@ -26,12 +27,14 @@ mod profiles;
 mod scenarios;
 mod schema;
 mod sensitivity;
+mod session_args;
 mod simulate;
 mod size;
 mod sweep;
 mod sweep_dir;
 mod terminal;
 mod trace;
+mod transcripts;
 mod validate;
 
 use std::panic;
@@ -74,6 +77,7 @@ fn run(args: &Args) -> Result<(), Failure> {
         Command::Explain(options) => explain::run(options),
         Command::Trace(options) => trace::run(options),
         Command::Validate(options) => validate::run(options),
+        Command::Bill(options) => bill::run(options),
         Command::Prices(options) => prices::run(&options.command),
         Command::Profiles(options) => profiles::run(&options.command),
         Command::Check(options) => check::run(options),

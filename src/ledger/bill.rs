@@ -1,5 +1,7 @@
 //! A bill by line item, role and cause, with its bounds.
 
+use std::ops::AddAssign;
+
 use crate::cache::{Accounting, Category, Cause, Segment};
 use crate::pricing::{CategoryPrices, ModelRates, Usage, charge};
 use crate::units::{Money, PricePerToken, Tokens};
@@ -121,6 +123,16 @@ impl Bill {
         cost
     }
 
+    /// Books what is not tokens (semantics T4).
+    pub fn book_fees(&mut self, role: Role, fees: Money) {
+        self.total += fees;
+        self.items[ITEM_NAMES.len() - 1] += fees;
+        self.roles[role as usize] += fees;
+        self.causes[Cause::Fees as usize] += fees;
+        self.no_cache += fees;
+        self.perfect_cache += fees;
+    }
+
     fn book_bounds(
         &mut self,
         booking: &Booking<'_>,
@@ -142,6 +154,26 @@ impl Bill {
 /// Returns what a run of processed tokens costs.
 pub(super) fn segment_cost(prices: &CategoryPrices, segment: &Segment) -> Money {
     category_price(prices, segment.category) * Tokens::new(segment.tokens)
+}
+
+impl AddAssign<&Bill> for Bill {
+    fn add_assign(&mut self, other: &Bill) {
+        fn add<const N: usize>(sums: &mut [Money; N], parts: &[Money; N]) {
+            for (sum, part) in sums.iter_mut().zip(parts) {
+                *sum += *part;
+            }
+        }
+        self.total += other.total;
+        add(&mut self.items, &other.items);
+        add(&mut self.roles, &other.roles);
+        add(&mut self.causes, &other.causes);
+        self.tokens += other.tokens;
+        self.no_cache += other.no_cache;
+        self.perfect_cache += other.perfect_cache;
+        self.requests += other.requests;
+        self.misses += other.misses;
+        self.expected_rebuilds += other.expected_rebuilds;
+    }
 }
 
 fn category_price(prices: &CategoryPrices, category: Category) -> PricePerToken {

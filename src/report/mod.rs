@@ -21,6 +21,8 @@ pub mod number;
 pub mod perfetto;
 mod reduction;
 pub mod sensitivity;
+mod session_values;
+pub mod sessions;
 pub mod size;
 #[cfg(test)]
 mod tests;

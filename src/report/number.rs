@@ -1,6 +1,6 @@
 //! Numbers as people read them.
 
-use crate::units::Tokens;
+use crate::units::{Date, SimTime, Tokens};
 
 /// Decimals that leave four significant digits, 2 to 9 of them.
 fn decimals(value: f64) -> usize {
@@ -109,6 +109,15 @@ pub fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
+/// Returns an instant that is stated since 1970-01-01 UTC: `2026-11-30T20:57:48.888Z`.
+pub fn instant(instant: SimTime) -> String {
+    let day = Date::of(instant);
+    let micros = instant.as_micros() - day.start().as_micros();
+    let (seconds, millis) = (micros / 1_000_000, micros / 1_000 % 1_000);
+    let (hour, minute, second) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    format!("{day}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
+}
+
 /// Returns text in which control characters are written as escapes, so that it stays on its line
 /// and cannot move a terminal's cursor.
 pub fn plain(text: &str) -> String {
@@ -160,6 +169,13 @@ mod tests {
         ];
         for (value, text) in cases {
             assert_eq!(duration(value), text);
+        }
+    }
+
+    #[test]
+    fn instants_are_written_as_transcripts_do() {
+        for text in ["2026-11-30T20:57:48.888Z", "1970-01-01T00:00:00.000Z"] {
+            assert_eq!(instant(crate::units::parse_instant(text).unwrap()), text);
         }
     }
 

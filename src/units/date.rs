@@ -6,7 +6,10 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::units::SimTime;
 use crate::units::parse::{NumberOrText, parse_date};
+
+const MICROS_PER_DAY: i64 = 86_400_000_000;
 
 /// A day of the Gregorian calendar, in UTC.
 ///
@@ -25,6 +28,36 @@ impl Date {
             return None;
         }
         Some(Date { year, month, day })
+    }
+
+    /// Returns the UTC day of an instant that is stated since 1970-01-01, within the years 0 to
+    /// 9999.
+    pub fn of(instant: SimTime) -> Date {
+        // Days are counted from 0000-03-01, so that a leap day ends its year and a 400-year cycle
+        // of 146,097 days begins there; 1970-01-01 is day 719,468.
+        let days = (instant.as_micros().div_euclid(MICROS_PER_DAY) + 719_468).clamp(60, 3_652_424);
+        let (cycle, day_of_cycle) = (days / 146_097, days % 146_097);
+        let leap_days = day_of_cycle / 1_460 - day_of_cycle / 36_524 + day_of_cycle / 146_096;
+        let year_of_cycle = (day_of_cycle - leap_days) / 365;
+        let first = 365 * year_of_cycle + year_of_cycle / 4 - year_of_cycle / 100;
+        let day_of_year = day_of_cycle - first;
+        // Months from March on: 153 days in each five of them.
+        let month_from_march = (5 * day_of_year + 2) / 153;
+        let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+        let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+        let year = 400 * cycle + year_of_cycle + i64::from(month <= 2);
+        Date { year: year as u16, month: month as u8, day: day as u8 }
+    }
+
+    /// Returns the instant at which the UTC day begins, stated since 1970-01-01.
+    pub fn start(self) -> SimTime {
+        let (year, month) = (i64::from(self.year), i64::from(self.month));
+        let year = if month <= 2 { year - 1 } else { year };
+        let month_from_march = (month + 9) % 12;
+        let day_of_year = (153 * month_from_march + 2) / 5 + i64::from(self.day) - 1;
+        let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+        let days = 365 * year + leap_days + day_of_year - 719_468;
+        SimTime::from_micros(days * MICROS_PER_DAY)
     }
 }
 
@@ -85,6 +118,30 @@ mod tests {
         for text in bad.into_iter().chain(["2026-1-1", "2026/10/07", "20261007", "", "+026-10-07"])
         {
             assert!(parse_date(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn days_and_instants_agree() {
+        let cases = [
+            ("1970-01-01", 0),
+            ("1970-03-01", 59),
+            ("2000-02-29", 11_016),
+            ("2000-03-01", 11_017),
+            ("2026-11-30", 20_787),
+            ("1969-12-31", -1),
+        ];
+        for (text, days) in cases {
+            let date = parse_date(text).unwrap();
+            let start = SimTime::from_micros(days * MICROS_PER_DAY);
+            assert_eq!((date.start(), Date::of(start)), (start, date), "{text}");
+            assert_eq!(Date::of(SimTime::from_micros((days + 1) * MICROS_PER_DAY - 1)), date);
+        }
+        let mut date = Date::of(SimTime::from_micros(-200_000 * MICROS_PER_DAY));
+        for day in -199_999..400_000 {
+            let next = Date::of(SimTime::from_micros(day * MICROS_PER_DAY));
+            assert!(date < next && next.start().as_micros() == day * MICROS_PER_DAY, "{next}");
+            date = next;
         }
     }
 

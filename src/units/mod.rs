@@ -17,8 +17,8 @@ pub use date::Date;
 pub use money::{Money, PricePerToken};
 pub(crate) use parse::NumberOrText;
 pub use parse::{
-    UnitError, parse_date, parse_duration, parse_money, parse_price, parse_ratio, parse_speed,
-    parse_tokens,
+    UnitError, parse_date, parse_duration, parse_instant, parse_money, parse_price, parse_ratio,
+    parse_speed, parse_tokens,
 };
 pub use ratio::Ratio;
 pub use time::{SimDuration, SimTime};

@@ -6,7 +6,7 @@ use serde::Deserializer;
 use serde::de::{self, Visitor};
 use thiserror::Error;
 
-use crate::units::{Date, Money, PricePerToken, Ratio, SimDuration, Tokens};
+use crate::units::{Date, Money, PricePerToken, Ratio, SimDuration, SimTime, Tokens};
 
 /// Why a text is not a quantity. Each message names the value and what is accepted.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -145,6 +145,58 @@ pub fn parse_date(text: &str) -> Result<Date, UnitError> {
     };
     let date = || Date::new(numeral(year, 4)?, numeral(month, 2)? as u8, numeral(day, 2)? as u8);
     date().ok_or_else(error)
+}
+
+/// Parses an instant such as `2026-11-30T20:57:48.888Z` or `...+09:00` (RFC 3339) into the time
+/// since 1970-01-01 UTC; digits below a microsecond are dropped.
+///
+/// # Errors
+/// When the text is no such instant.
+pub fn parse_instant(text: &str) -> Result<SimTime, UnitError> {
+    let error = || UnitError::new(text, "an instant; write \"2026-11-30T20:57:48.888Z\"");
+    instant(text.as_bytes()).ok_or_else(error)
+}
+
+fn instant(text: &[u8]) -> Option<SimTime> {
+    let number = |from: usize, width: usize| {
+        let digits = text.get(from..from + width)?;
+        let value = |sum: i64, digit: &u8| {
+            digit.is_ascii_digit().then(|| sum * 10 + i64::from(digit - b'0'))
+        };
+        digits.iter().try_fold(0, value)
+    };
+    let stands = |at: usize, marks: &[u8]| text.get(at).is_some_and(|byte| marks.contains(byte));
+    let separated = stands(4, b"-") && stands(7, b"-") && stands(10, b"Tt ");
+    if !(separated && stands(13, b":") && stands(16, b":")) {
+        return None;
+    }
+    let date = Date::new(number(0, 4)? as u16, number(5, 2)? as u8, number(8, 2)? as u8)?;
+    let (hour, minute, second) = (number(11, 2)?, number(14, 2)?, number(17, 2)?);
+    if hour > 23 || minute > 59 || second > 60 {
+        return None;
+    }
+    let mut micros = ((hour * 60 + minute) * 60 + second) * 1_000_000;
+    let mut at = 19;
+    if stands(at, b".") {
+        let from = at + 1;
+        let end = text[from..].iter().position(|byte| !byte.is_ascii_digit())? + from;
+        let kept = (end - from).min(6);
+        if kept == 0 {
+            return None;
+        }
+        micros += number(from, kept)? * 10_i64.pow(6 - kept as u32);
+        at = end;
+    }
+    let offset_minutes = match text.get(at..)? {
+        b"Z" | b"z" => 0,
+        [sign @ (b'+' | b'-'), _, _, b':', _, _] => {
+            let ahead = number(at + 1, 2)? * 60 + number(at + 4, 2)?;
+            if *sign == b'+' { ahead } else { -ahead }
+        }
+        _ => return None,
+    };
+    let start = date.start().as_micros();
+    Some(SimTime::from_micros(start + micros - offset_minutes * 60_000_000))
 }
 
 /// Parses a speed of output, `68` or `68 tokens/s`, to nanoseconds per token.
@@ -294,6 +346,25 @@ mod tests {
         assert_eq!(parse_ratio("1.1"), Ok(Ratio::from_millionths(1_100_000)));
         assert!(parse_ratio("1000.1").is_err());
         assert_eq!(parse_money("$0.15"), Ok(Money::from_picodollars(150_000_000_000)));
+    }
+
+    #[test]
+    fn reads_instants() {
+        let cases = [
+            ("1970-01-01T00:00:01Z", 1_000_000),
+            ("1970-01-01T09:00:00.5+09:00", 500_000),
+            ("1969-12-31T19:00:00.123456789-05:00", 123_456),
+            ("2026-11-30T20:57:48.888Z", 1_796_072_268_888_000),
+        ];
+        for (text, micros) in cases {
+            assert_eq!(parse_instant(text), Ok(SimTime::from_micros(micros)), "{text}");
+        }
+        for text in ["", "2026-11-30", "2026-11-30T20:57:48", "2026-13-30T20:57:48Z"] {
+            assert!(parse_instant(text).is_err(), "{text}");
+        }
+        for text in ["2026-11-30T20:57:48.Z", "2026-11-30T25:57:48Z", "2026-11-30T20:57:48.1é"] {
+            assert!(parse_instant(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -25,5 +25,6 @@ mod sweep;
 mod theory;
 mod tidy;
 mod traces;
+mod transcripts;
 mod validation;
 mod workflow;

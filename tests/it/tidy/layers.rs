@@ -4,7 +4,7 @@ use super::source::{Source, line_of};
 
 /// Each top module and the others it may name, in the order of the diagram. A row names only
 /// modules of rows above it, so there are no cycles.
-const LAYERS: [(&str, &[&str]); 17] = [
+const LAYERS: [(&str, &[&str]); 18] = [
     ("units", &[]),
     ("des", &["units"]),
     ("stats", &["units"]),
@@ -20,6 +20,7 @@ const LAYERS: [(&str, &[&str]); 17] = [
     ("scenario", &["units", "cache", "pricing", "workload", "orchestration", "experiment"]),
     ("explain", &["units", "cache", "pricing", "ledger", "workload", "orchestration", "scenario"]),
     ("trace", &["units", "des", "cache", "pricing", "ledger"]),
+    ("transcript", &["units", "des", "stats", "cache", "pricing", "ledger", "workload"]),
     ("figure", &[]),
     (
         "plot",
@@ -38,6 +39,7 @@ const LAYERS: [(&str, &[&str]); 17] = [
             "scenario",
             "explain",
             "trace",
+            "transcript",
         ],
     ),
     (

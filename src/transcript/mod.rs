@@ -1,0 +1,34 @@
+//! Transcripts of real sessions: what they cost and why, and what they would have cost otherwise.
+//!
+//! A client's transcript holds, for each request, the usage that the provider reported. From the
+//! sizes the prompts are put together again as chains of blocks ([`bill_sessions`] says how well
+//! that holds); the cache and price rules that simulate a scenario then say why each token was
+//! processed. No text of a session is kept or written.
+//!
+//! Lines come in, values go out: files and folders belong to the command line.
+//!
+//! Reading order: [`FileRole`] (what a path says), [`FileReader`] (one file), [`put_together`]
+//! (sessions, each request once), [`bill_sessions`] (what they cost).
+
+mod account;
+mod chain;
+mod compaction;
+mod file;
+mod heads;
+mod layout;
+mod lenient;
+mod outputs;
+mod pending;
+mod rates;
+mod record;
+mod request;
+mod session;
+
+pub use account::{AgentBill, BillOptions, Miss, SessionBill, SessionsBill, Unseen, bill_sessions};
+pub use compaction::CompactionEstimate;
+pub use file::{BrokenLine, FileReader};
+pub use layout::FileRole;
+pub use outputs::UnknownOutput;
+pub use rates::Unpriced;
+pub use request::{ChildLink, CompactionMark, Request, Trigger};
+pub use session::{Agent, Origin, Session, put_together};
