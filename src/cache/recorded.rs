@@ -2,7 +2,7 @@
 
 use crate::cache::store::Bounds;
 use crate::cache::{Accounting, Breakpoint, CachePolicy, CacheRequest, PromptCache, Split};
-use crate::units::SimTime;
+use crate::units::{SimTime, Tokens};
 
 impl PromptCache {
     /// Returns a cache that follows another policy, with the same prompts and no entries. Prompts
@@ -37,6 +37,24 @@ impl PromptCache {
         self.conclude(&request, hit, &bounds)
     }
 
+    /// As [`PromptCache::lookup`], where a provider is known to have read at most so many tokens of
+    /// what lived: the rest is an early miss (semantics E8).
+    pub fn lookup_at_most(&mut self, request: &CacheRequest<'_>, most: Tokens) -> Accounting {
+        let found = self.find_hit(request);
+        if found.is_none_or(|found| self.end(found) <= most.get()) {
+            return self.lookup(request);
+        }
+        let within = self.tree.within(request.prompt, most);
+        let hit = (self.depth(within) > 0).then_some(within);
+        let request = CacheRequest { early_miss: true, ..*request };
+        let mut bounds = self.bounds(&request, hit);
+        (bounds.read, bounds.plain) = (most.get(), bounds.plain.max(most.get()));
+        bounds.write_1h = bounds.write_1h.max(most.get());
+        bounds.last_write = bounds.last_write.max(most.get());
+        self.attribute(&request, hit, found, &bounds);
+        self.conclude(&request, hit, &bounds)
+    }
+
     /// Puts an entry that was written or kept alive by someone else: by a request that is not among
     /// those replayed.
     pub fn place(&mut self, at: Breakpoint, when: SimTime) {
@@ -48,7 +66,6 @@ impl PromptCache {
 mod tests {
     use super::*;
     use crate::cache::{BlockKind, CacheKey, Category, Cause, Expected, LastPrompt, Segment, Ttl};
-    use crate::units::Tokens;
 
     const TEN: i64 = 600_000_000;
 

@@ -272,7 +272,7 @@ impl PromptCache {
     }
 
     /// Finds where reading ends and where each kind of write ends (semantics A1).
-    fn bounds(&self, request: &CacheRequest<'_>, hit: Option<PrefixId>) -> Bounds {
+    pub(super) fn bounds(&self, request: &CacheRequest<'_>, hit: Option<PrefixId>) -> Bounds {
         let read = hit.map_or(0, |hit| self.end(hit));
         let prompt = self.end(request.prompt);
         let mut bounds =

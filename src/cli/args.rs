@@ -56,6 +56,8 @@ pub(super) enum Command {
     Trace(TraceOptions),
     /// What real sessions cost: Claude Code transcripts by session, agent, model and cause
     Bill(super::session_args::BillOptions),
+    /// What the same sessions would have cost under another policy
+    Replay(super::session_args::ReplayOptions),
     /// Replay the built-in published cases: expected, got, source, verdict
     Validate(ValidateOptions),
     /// List and show price books

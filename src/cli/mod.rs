@@ -24,6 +24,7 @@ mod option_values;
 mod plot;
 mod prices;
 mod profiles;
+mod replay;
 mod scenarios;
 mod schema;
 mod sensitivity;
@@ -78,6 +79,7 @@ fn run(args: &Args) -> Result<(), Failure> {
         Command::Trace(options) => trace::run(options),
         Command::Validate(options) => validate::run(options),
         Command::Bill(options) => bill::run(options),
+        Command::Replay(options) => replay::run(options),
         Command::Prices(options) => prices::run(&options.command),
         Command::Profiles(options) => profiles::run(&options.command),
         Command::Check(options) => check::run(options),

@@ -59,6 +59,28 @@ pub(super) struct BillOptions {
     pub(super) quiet: bool,
 }
 
+/// Options of `replay`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Keys that act: those of cache (but for breakpoints) and compaction,\n\
+    session.model, fanout.model and fanout.launch.\n\n\
+    Examples:\n  \
+    forkcast replay                                       5m or 1h, and for whom?\n  \
+    forkcast replay s.jsonl --set cache.ttl.subagent=1h   subagents with one-hour entries\n  \
+    forkcast replay --set cache.keep_alive=4m             entries kept alive in pauses\n  \
+    forkcast replay --set session.model=claude-sonnet-5   the same on another model\n  \
+    forkcast replay --set compaction.trigger=120k         compacted earlier")]
+pub(super) struct ReplayOptions {
+    #[command(flatten)]
+    pub(super) sessions: SessionOptions,
+    #[command(flatten)]
+    pub(super) set: SetOptions,
+    #[command(flatten)]
+    pub(super) output: OutputOptions,
+    /// No progress and no warnings on stderr
+    #[arg(short, long, help_heading = "Output")]
+    pub(super) quiet: bool,
+}
+
 /// What a bill is broken down by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum By {

@@ -20,6 +20,7 @@ pub mod markdown;
 pub mod number;
 pub mod perfetto;
 mod reduction;
+pub mod replay;
 pub mod sensitivity;
 mod session_values;
 pub mod sessions;

@@ -3,12 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::cache::{CachePolicy, RoleTtl};
 use crate::experiment::Warning;
 use crate::orchestration::Plan;
 use crate::scenario::prices::{Books, LoadedPrices, PriceSource};
 use crate::scenario::settle::{Checked, Under, examine, settle};
-use crate::scenario::validate;
 use crate::scenario::{
     Entry, Layers, Node, Origin, PROFILES, Problem, Problems, Scenario, Sources, Tree, Variant,
     decode, find_profile, is_settings, join_key, split_key,
@@ -80,58 +78,6 @@ pub fn load(input: &LoadInput<'_>, read: ReadFile<'_>) -> Result<Loaded, Problem
     let tables = Arc::clone(&loader.known.tables);
     let (base, variants) = loader.end(checked)?;
     Ok(Loaded::new(base, variants, &tables))
-}
-
-/// A cache policy given by options alone, for accounting a trace.
-#[derive(Clone, Debug)]
-pub struct TracePolicy {
-    /// The policy.
-    pub cache: CachePolicy,
-    /// Lifetimes for `main`, where an option gives them.
-    pub main_ttl: Option<RoleTtl>,
-    /// Lifetimes for all other agents, where an option gives them.
-    pub subagent_ttl: Option<RoleTtl>,
-}
-
-/// Makes a cache policy of `--set cache.KEY=VALUE` options.
-///
-/// # Errors
-/// All problems at once; keys outside `cache` have no effect on a trace and are refused.
-pub fn trace_policy(sets: &[(String, String)]) -> Result<TracePolicy, Problems> {
-    let mut layers = Layers::new(is_settings);
-    let mut problems = Vec::new();
-    for (key, value) in sets {
-        let acts = is_below("cache", key)
-            && !["breakpoints", "keep_alive"].iter().any(|one| key.contains(one));
-        let outcome = if acts {
-            layers.set(key, value)
-        } else {
-            Err(Problem {
-                path: key.clone(),
-                message: "this key does not act on a trace, whose requests have their times and \
-                          breakpoints; the other keys of `cache` do"
-                    .to_owned(),
-                help: Some("write for instance cache.ttl=1h".to_owned()),
-                origin: Origin::Override { text: format!("{key}={value}") },
-            })
-        };
-        problems.extend(outcome.err());
-    }
-    let (scenario, found) = decode::<Scenario>(layers.tree());
-    problems.extend(found);
-    let cache = scenario.unwrap_or_default().cache;
-    problems.extend(validate::check_cache_policy(&cache, layers.tree()));
-    if !problems.is_empty() {
-        return Err(Problems::new(problems, &Sources::new()));
-    }
-    let given = |role: &str| {
-        let ttl = cache.ttl?;
-        let node = layers.get("cache.ttl")?;
-        let is_given = node.as_str().is_some() || node.entries().any(|(key, _)| key == role);
-        is_given.then_some(if role == "main" { ttl.main } else { ttl.subagent })
-    };
-    let (main_ttl, subagent_ttl) = (given("main"), given("subagent"));
-    Ok(TracePolicy { cache, main_ttl, subagent_ttl })
 }
 
 /// State of loading: problems are collected, never thrown.

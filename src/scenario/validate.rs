@@ -217,6 +217,13 @@ pub(super) fn check_cache_policy(cache: &CachePolicy, tree: &Tree) -> Vec<Proble
     found.into_iter().map(|(key, message)| tree.problem(key, message)).collect()
 }
 
+/// Checks a compaction that stands alone, as in a replay of sessions.
+pub(super) fn check_compaction_settings(scenario: &Scenario, tree: &Tree) -> Vec<Problem> {
+    let mut found: Vec<(&str, String)> = Vec::new();
+    check_compaction(scenario, &mut found);
+    found.into_iter().map(|(key, message)| tree.problem(key, message)).collect()
+}
+
 /// Fewest tokens of a trigger: no start-up context is smaller, and 80 means 80 tokens, not 80 %.
 const TRIGGER_MIN: Tokens = Tokens::new(1_000);
 

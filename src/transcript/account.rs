@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 
-use crate::cache::{Accounting, CachePolicy, CacheRequest, Cause, PromptCache, Split};
+use crate::cache::{CachePolicy, Cause};
 use crate::ledger::{Bill, Booking, Role};
 use crate::pricing::{ModelRates, PriceBook, Usage, charge};
-use crate::transcript::chain::{Chains, Prompt};
+use crate::transcript::chain::Evidence;
 use crate::transcript::compaction::{CompactionEstimate, summary_requests};
 use crate::transcript::outputs::{UnknownOutput, unknown_outputs};
 use crate::transcript::rates::{Rates, Unpriced};
-use crate::transcript::request::usual_first_token;
-use crate::transcript::{Agent, Origin, Request, Session};
+use crate::transcript::walk::{Step, Taken, Walk};
+use crate::transcript::{Origin, Request, Session};
 use crate::units::{Date, Money, SimDuration, SimTime, Tokens};
 
 /// How sessions are accounted.
@@ -133,16 +133,28 @@ pub fn bill_sessions(
     book: &PriceBook,
     options: &BillOptions,
 ) -> SessionsBill {
+    let projects = by_project(sessions);
+    let parts: Vec<SessionsBill> =
+        projects.par_iter().map(|sessions| bill_project(sessions, book, options)).collect();
+    parts.into_iter().fold(SessionsBill::default(), SessionsBill::joined)
+}
+
+/// Returns the sessions of each project, which share a cache.
+pub(super) fn by_project(sessions: &[Session]) -> Vec<Vec<&Session>> {
     let mut projects: BTreeMap<&str, Vec<&Session>> = BTreeMap::new();
     for session in sessions {
         projects.entry(&session.project).or_default().push(session);
     }
-    let projects: Vec<Vec<&Session>> = projects.into_values().collect();
-    let parts: Vec<SessionsBill> = projects
-        .par_iter()
-        .map(|sessions| Account::new(sessions, book, options).run(sessions))
-        .collect();
-    parts.into_iter().fold(SessionsBill::default(), SessionsBill::joined)
+    projects.into_values().collect()
+}
+
+fn bill_project(sessions: &[&Session], book: &PriceBook, options: &BillOptions) -> SessionsBill {
+    let mut walk = Walk::new(sessions, book, &options.policy, Evidence::Reads);
+    let mut account = Account::new(&walk, sessions.len(), options);
+    for step in walk.steps() {
+        walk.take(step, |taken, rates| account.see(taken, rates.fees(step.request)));
+    }
+    account.finish(sessions, &mut walk.rates)
 }
 
 impl SessionsBill {
@@ -186,70 +198,29 @@ impl SessionsBill {
     }
 }
 
-/// One request in the order of a project.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Step<'a> {
-    /// Number of its agent.
-    pub(super) agent: usize,
-    pub(super) request: &'a Request,
-}
-
-/// The agents of a project, each with the number of its session.
-pub(super) fn agents_of<'a>(sessions: &[&'a Session]) -> Vec<(usize, &'a Agent)> {
-    let numbered = sessions.iter().enumerate();
-    numbered.flat_map(|(of, session)| session.agents.iter().map(move |agent| (of, agent))).collect()
-}
-
-/// Returns all requests of a project by their starts.
-pub(super) fn steps_of<'a>(agents: &[(usize, &'a Agent)]) -> Vec<Step<'a>> {
-    let mut steps: Vec<Step<'a>> = Vec::new();
-    for (agent, (_, of)) in agents.iter().enumerate() {
-        // Within an agent the order of the file holds, whatever the clock says.
-        let mut latest = SimTime::BEGINNING;
-        for request in &of.requests {
-            latest = latest.max(request.start);
-            steps.push(Step { agent, request });
-        }
-    }
-    steps.sort_by_key(|step| step.request.start);
-    steps
-}
-
-/// Estimates when a response began: as usual for its size, at the latest with its first block.
-pub(super) fn first_token(request: &Request) -> SimTime {
-    (request.start + usual_first_token(&request.usage)).min(request.first_block)
-}
-
-/// Returns the parts of a prompt as recorded.
-pub(super) fn split_of(usage: &Usage) -> Split {
-    Split {
-        read: usage.cache_read,
-        write_1h: usage.cache_write_1h,
-        write_5m: usage.cache_write_5m,
-        uncached: usage.uncached,
-    }
-}
-
 struct Account<'a> {
-    agents: Vec<(usize, &'a Agent)>,
-    chains: Chains,
-    cache: PromptCache,
-    rates: Rates<'a>,
     options: &'a BillOptions,
     result: SessionsBill,
     bills: Vec<AgentBill>,
-    spans: Vec<Option<(SimTime, SimTime)>>,
-    models: Vec<BTreeSet<String>>,
-    unseen: Vec<Unseen>,
-    misses: Vec<Vec<Miss>>,
+    sessions: Vec<Found>,
+    /// Session of each agent.
+    session_of: Vec<usize>,
     /// When the last request of each agent was sent.
     sent: Vec<Option<SimTime>>,
 }
 
+/// What is found of a session request by request.
+#[derive(Clone, Debug, Default)]
+struct Found {
+    span: Option<(SimTime, SimTime)>,
+    models: BTreeSet<String>,
+    unseen: Unseen,
+    misses: Vec<Miss>,
+}
+
 impl<'a> Account<'a> {
-    fn new(sessions: &[&'a Session], book: &'a PriceBook, options: &'a BillOptions) -> Account<'a> {
-        let agents = agents_of(sessions);
-        let bills = agents.iter().map(|(_, agent)| AgentBill {
+    fn new(walk: &Walk<'a>, sessions: usize, options: &'a BillOptions) -> Account<'a> {
+        let bills = walk.agents.iter().map(|(_, agent)| AgentBill {
             name: agent.name.clone(),
             kind: agent.kind.clone(),
             role: agent.role,
@@ -259,89 +230,57 @@ impl<'a> Account<'a> {
             last_request: Tokens::ZERO,
         });
         Account {
-            chains: Chains::new(&agents),
-            cache: PromptCache::new(&options.policy),
-            rates: Rates::of(book),
             options,
             result: SessionsBill::default(),
             bills: bills.collect(),
-            spans: vec![None; sessions.len()],
-            models: vec![BTreeSet::new(); sessions.len()],
-            unseen: vec![Unseen::default(); sessions.len()],
-            misses: vec![Vec::new(); sessions.len()],
-            sent: vec![None; agents.len()],
-            agents,
+            sessions: vec![Found::default(); sessions],
+            session_of: walk.agents.iter().map(|(session, _)| *session).collect(),
+            sent: vec![None; walk.agents.len()],
         }
     }
 
-    fn run(mut self, sessions: &[&Session]) -> SessionsBill {
-        for step in steps_of(&self.agents) {
-            self.step(step);
+    fn see(&mut self, taken: &Taken<'_, 'a>, fees: Money) {
+        let Step { agent, request } = taken.step;
+        let since_last = self.sent[agent].map(|sent| request.start.since(sent));
+        self.sent[agent] = Some(request.start);
+        if !self.options.covers(request.start) {
+            return;
         }
-        self.finish(sessions)
-    }
-
-    fn step(&mut self, step: Step<'a>) {
-        let Step { agent: number, request } = step;
-        let agent = self.agents[number].1;
-        let rates = self.rates.of_request(request);
-        let minimum = rates.as_ref().map_or(Tokens::ZERO, |rates| rates.minimum_cacheable);
-        let minimum = self.options.policy.minimum.unwrap_or(minimum);
-        let prompt = self.chains.prompt(&mut self.cache, (number, agent), request, minimum);
-        let is_billed = self.options.covers(request.start);
-        self.note_unseen(number, request, &prompt, is_billed);
-        if let Some((at, when)) = prompt.placed {
-            self.cache.place(at, when);
-        }
-        let is_written = !(request.usage.cache_write_5m + request.usage.cache_write_1h).is_zero();
-        let asked = CacheRequest {
-            prompt: prompt.at,
-            breakpoints: &prompt.marks,
-            start: request.start,
-            ready: request.ready,
-            minimum: if is_written { Tokens::ZERO } else { minimum },
-            early_miss: false,
-            last: prompt.last,
-            inherited: prompt.inherited,
-            expected: request.expected,
-        };
-        let accounting = self.cache.explain(&asked, &split_of(&request.usage));
-        if is_billed {
-            match rates {
-                Ok(rates) => {
-                    let segments = self.cache.segments();
-                    let output = request.usage.output;
-                    let role = agent.role;
-                    let accounting = &accounting;
-                    let booking = Booking { role, rates: &rates, accounting, segments, output };
-                    let mut one = Bill::default();
-                    one.book(&booking);
-                    one.book_fees(role, self.rates.fees(request));
-                    self.book(step, &one, &rates);
-                    self.note_miss(step, accounting, &one);
-                }
-                Err(reason) => Unpriced::note(&mut self.result.unpriced, request, &reason),
+        self.note_unseen(taken);
+        match taken.rates {
+            Ok(rates) => {
+                let role = self.bills[agent].role;
+                let mut one = Bill::default();
+                one.book(&Booking {
+                    role,
+                    rates,
+                    accounting: taken.accounting,
+                    segments: taken.segments,
+                    output: request.usage.output,
+                });
+                one.book_fees(role, fees);
+                self.book(taken.step, &one, rates);
+                self.note_miss(taken, since_last, &one);
             }
+            Err(reason) => Unpriced::note(&mut self.result.unpriced, request, reason),
         }
-        self.cache.commit(&asked, &accounting, first_token(request), request.end);
-        self.sent[number] = Some(request.start);
     }
 
-    fn note_miss(&mut self, Step { agent, request }: Step<'_>, found: &Accounting, one: &Bill) {
-        if !found.is_miss {
+    fn note_miss(&mut self, taken: &Taken<'_, '_>, since_last: Option<SimDuration>, one: &Bill) {
+        if !taken.accounting.is_miss {
             return;
         }
         let mut tokens = [0; Cause::COUNT];
-        for segment in self.cache.segments() {
+        for segment in taken.segments {
             tokens[segment.cause as usize] += segment.tokens;
         }
         let missed = || Cause::ALL.into_iter().filter(|cause| cause.is_miss());
         let Some(cause) = missed().max_by_key(|cause| tokens[*cause as usize]) else { return };
-        let (session, of) = self.agents[agent];
-        self.misses[session].push(Miss {
-            agent: of.name.clone(),
+        let Step { agent, request } = taken.step;
+        self.sessions[self.session_of[agent]].misses.push(Miss {
+            agent: self.bills[agent].name.clone(),
             at: request.start,
-            since_last: self.sent[agent].map(|sent| request.start.since(sent)),
+            since_last,
             cause,
             tokens: Tokens::new(missed().map(|cause| tokens[cause as usize]).sum()),
             cost: missed().map(|cause| one.causes[cause as usize]).sum(),
@@ -349,52 +288,49 @@ impl<'a> Account<'a> {
     }
 
     /// Counts what was read beyond all that the agent had written itself.
-    fn note_unseen(&mut self, number: usize, request: &Request, prompt: &Prompt, billed: bool) {
-        let Some(last) = prompt.last.filter(|_| billed && prompt.placed.is_some()) else { return };
-        let beyond = request.usage.cache_read.saturating_sub(last.cached);
-        if beyond.is_zero() || !self.cache.tree().starts_with(prompt.at, last.prompt) {
+    fn note_unseen(&mut self, taken: &Taken<'_, '_>) {
+        if taken.prompt.unseen.is_zero() {
             return;
         }
-        let unseen = &mut self.unseen[self.agents[number].0];
+        let unseen = &mut self.sessions[self.session_of[taken.step.agent]].unseen;
         unseen.requests += 1;
-        unseen.tokens += beyond;
+        unseen.tokens += taken.prompt.unseen;
     }
 
     fn book(&mut self, Step { agent, request }: Step<'_>, one: &Bill, rates: &ModelRates) {
-        let session = self.agents[agent].0;
+        let session = &mut self.sessions[self.session_of[agent]];
         self.result.total += one;
         *self.result.days.entry(Date::of(request.start)).or_default() += one;
         let label = Rates::label(request);
         if !self.result.models.contains_key(&label) {
             self.result.assumed.extend(rates.assumed.iter().cloned());
         }
-        if !self.models[session].contains(&label) {
-            self.models[session].insert(label.clone());
+        if !session.models.contains(&label) {
+            session.models.insert(label.clone());
         }
         *self.result.models.entry(label).or_default() += one;
+        let span = session.span.get_or_insert((request.start, request.end));
+        *span = (span.0.min(request.start), span.1.max(request.end));
         let bill = &mut self.bills[agent];
         bill.bill += one;
         bill.last_request = request.usage.prompt() + request.usage.output;
-        let span = self.spans[session].get_or_insert((request.start, request.end));
-        *span = (span.0.min(request.start), span.1.max(request.end));
     }
 
-    fn finish(mut self, sessions: &[&Session]) -> SessionsBill {
-        let mut bills = self.bills.into_iter().peekable();
-        let mut left = self.agents.iter().map(|(session, _)| *session).peekable();
-        for (number, session) in sessions.iter().enumerate() {
-            let mut agents = Vec::new();
-            while left.next_if_eq(&number).is_some() {
-                agents.extend(bills.next());
+    fn finish(mut self, sessions: &[&Session], rates: &mut Rates<'_>) -> SessionsBill {
+        let mut agents: Vec<Vec<AgentBill>> = vec![Vec::new(); sessions.len()];
+        for (session, bill) in self.session_of.iter().zip(self.bills) {
+            if bill.bill.requests > 0 {
+                agents[*session].push(bill);
             }
-            agents.retain(|agent| agent.bill.requests > 0);
-            let Some((first, last)) = self.spans[number] else { continue };
+        }
+        let covers = |instant| self.options.covers(instant);
+        for ((session, agents), found) in sessions.iter().zip(agents).zip(self.sessions) {
+            let Some((first, last)) = found.span else { continue };
             let mut bill = Bill::default();
             for agent in &agents {
                 bill += &agent.bill;
             }
             *self.result.projects.entry(session.project.clone()).or_default() += &bill;
-            let covers = |instant| self.options.covers(instant);
             self.result.sessions.push(SessionBill {
                 project: session.project.clone(),
                 id: session.id.clone(),
@@ -403,11 +339,11 @@ impl<'a> Account<'a> {
                 last,
                 bill,
                 agents,
-                models: std::mem::take(&mut self.models[number]),
-                unknown_output: unknown_outputs(session, &mut self.rates, covers),
-                compaction: summary_requests(session, &mut self.rates, covers),
-                unseen: self.unseen[number],
-                misses: std::mem::take(&mut self.misses[number]),
+                models: found.models,
+                unknown_output: unknown_outputs(session, rates, covers),
+                compaction: summary_requests(session, rates, covers),
+                unseen: found.unseen,
+                misses: found.misses,
             });
         }
         self.result

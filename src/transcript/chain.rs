@@ -23,6 +23,17 @@ pub(super) const BYTES_PER_TOKEN: u64 = 4;
 /// The most blocks that are told apart between two requests: far beyond any lookback.
 const BLOCKS_MAX: u64 = 64;
 
+/// What may shape the chains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Evidence {
+    /// The recorded reads too: a conversation of which less was read than lived has changed where
+    /// reading stopped, and what was read without having been written was written by someone else.
+    Reads,
+    /// Sizes, rebuilds and models alone, so that what is read is a prediction. Recorded reads count
+    /// only for an agent's first request and after a rebuild.
+    Sizes,
+}
+
 /// The prompt of one request.
 #[derive(Clone, Debug)]
 pub(super) struct Prompt {
@@ -33,6 +44,11 @@ pub(super) struct Prompt {
     pub(super) inherited: Tokens,
     /// The agent's request before.
     pub(super) last: Option<LastPrompt>,
+    /// Number of marks in tools and system; they come first.
+    pub(super) heads: usize,
+    /// What was read beyond all that the agent had written: a request that the transcript does not
+    /// hold had.
+    pub(super) unseen: Tokens,
     /// An entry that no request of the data wrote, and when it was there.
     pub(super) placed: Option<(Breakpoint, SimTime)>,
 }
@@ -108,6 +124,7 @@ struct Built {
 /// Builds the prompts of a project, request by request in the order of their starts.
 #[derive(Debug)]
 pub(super) struct Chains {
+    evidence: Evidence,
     heads: Heads,
     models: BTreeMap<Arc<str>, u32>,
     efforts: BTreeMap<Arc<str>, u32>,
@@ -120,9 +137,10 @@ pub(super) struct Chains {
 
 impl Chains {
     /// Prepares the chains of the agents of a project.
-    pub(super) fn new(agents: &[(usize, &Agent)]) -> Chains {
+    pub(super) fn new(agents: &[(usize, &Agent)], evidence: Evidence) -> Chains {
         let copied = agents.iter().filter_map(|(_, agent)| agent.continues.clone());
         Chains {
+            evidence,
             heads: Heads::of(agents),
             models: BTreeMap::new(),
             efforts: BTreeMap::new(),
@@ -150,7 +168,8 @@ impl Chains {
         let mut built = self.build(cache, number, (base, key), request);
         let mut expected = self.rules_read(cache, number, &built, (request, minimum));
         // A conversation of which less was read than lived has changed where reading stopped.
-        if is_shortfall(size.read, expected)
+        if (self.evidence == Evidence::Reads || matches!(base, Base::Start))
+            && is_shortfall(size.read, expected)
             && let Some((base, other)) = self.changed(number, base, key, request)
         {
             key = other;
@@ -162,12 +181,21 @@ impl Chains {
         }
         let placed = self.placed(cache, number, &built, (base, request, expected));
         let last = self.states[number].last;
+        let unseen = match (base, placed) {
+            (Base::After(tail), Some(_)) if last.is_some() => {
+                let written = cache.tree().tokens(tail.cached);
+                request.usage.cache_read.saturating_sub(written)
+            }
+            _ => Tokens::ZERO,
+        };
         self.note(number, &built, (key, request));
         Prompt {
             at: built.at,
+            heads: built.marks.iter().filter(|mark| built.heads.contains(&mark.at)).count(),
             marks: built.marks,
             inherited: if last.is_none() { built.inherited } else { Tokens::ZERO },
             last,
+            unseen,
             placed,
         }
     }
@@ -288,7 +316,8 @@ impl Chains {
         (base, request, rules_read): (Base, &Request, u64),
     ) -> Option<(Breakpoint, SimTime)> {
         let read = request.usage.cache_read;
-        if rules_read >= read.get() {
+        let is_given = self.states[number].last.is_none() || request.expected != Expected::Nothing;
+        if rules_read >= read.get() || (self.evidence == Evidence::Sizes && !is_given) {
             return None;
         }
         let at = cache.tree().within(built.at, read);
@@ -334,14 +363,14 @@ impl Chains {
         let size = Size::of(request);
         let ttl = self.states[number].ttl;
         let mut heads = self.states[number].heads.clone();
-        let root = cache.tree_mut().root(key);
         let (from, inherited) = match base {
             Base::Start | Base::Alone => {
                 let group = self.heads.group(number);
                 let group =
                     if matches!(base, Base::Start) { (group, None) } else { (group, Some(number)) };
-                heads = self.start(cache, number, (key, group), size.cached);
-                (heads.last().copied().unwrap_or(root), Tokens::ZERO)
+                let (at, started) = self.start(cache, number, (key, group), size.cached);
+                heads = started;
+                (at, Tokens::ZERO)
             }
             Base::After(tail) => (tail.whole, cache.tree().tokens(tail.whole)),
             Base::Until(tail, most) => {
@@ -369,17 +398,17 @@ impl Chains {
         Built { at: body.at, cached, heads, inherited, marks }
     }
 
-    /// Returns the ends of tools and system of a conversation that begins.
+    /// Begins a conversation: returns where tools and system end, and the ends that are marked.
     fn start(
         &mut self,
         cache: &mut PromptCache,
         number: usize,
         (key, group): (CacheKey, Group),
         cached: u64,
-    ) -> Vec<PrefixId> {
+    ) -> (PrefixId, Vec<PrefixId>) {
         let mut at = cache.tree_mut().root(key);
         let mut heads = Vec::new();
-        for end in self.heads.ends(number).iter().filter(|end| **end < cached) {
+        for (end, is_marked) in self.heads.ends(number).iter().filter(|(end, _)| *end < cached) {
             let tokens = *end - cache.tree().tokens(at).get();
             let place = (at, tokens, group);
             at = match self.shared.get(&place) {
@@ -387,9 +416,11 @@ impl Chains {
                 None => cache.tree_mut().append(at, Tokens::new(tokens), BlockKind::System, true),
             };
             self.shared.insert(place, at);
-            heads.push(at);
+            if *is_marked {
+                heads.push(at);
+            }
         }
-        heads
+        (at, heads)
     }
 }
 

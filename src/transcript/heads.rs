@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::cache::Expected;
 use crate::transcript::Agent;
 
 /// Ends of tools and system that are marked, besides the end of the prompt (C1).
-const HEADS_MAX: usize = 2;
+const MARKED_MAX: usize = 2;
+/// The most ends that are told apart.
+const ENDS_MAX: usize = 8;
 /// The shortest prefix that any provider caches; what is shorter tells nothing.
 const HEAD_TOKENS_MIN: u64 = 512;
 
@@ -14,7 +15,7 @@ const HEAD_TOKENS_MIN: u64 = 512;
 /// not: by an agent's first request, after a rebuild, after a pause.
 #[derive(Debug)]
 pub(super) struct Heads {
-    ends: Vec<Vec<u64>>,
+    ends: Vec<Vec<(u64, bool)>>,
     groups: Vec<u32>,
     parents: Vec<Option<usize>>,
 }
@@ -24,7 +25,7 @@ impl Heads {
     pub(super) fn of(agents: &[(usize, &Agent)]) -> Heads {
         let groups = groups(agents);
         let own: Vec<_> = agents.iter().map(|(_, agent)| observed(agent)).collect();
-        let mut ends: Vec<Vec<u64>> = own.iter().map(most_frequent).collect();
+        let mut ends: Vec<Vec<(u64, bool)>> = own.iter().map(most_frequent).collect();
         for number in 0..agents.len() {
             if ends[number].is_empty() && agents[number].1.parent.is_some() {
                 ends[number] = of_siblings(agents, &groups, &own, number);
@@ -38,8 +39,8 @@ impl Heads {
         Heads { ends, groups, parents }
     }
 
-    /// Returns the ends in an agent's prompts, ascending.
-    pub(super) fn ends(&self, number: usize) -> &[u64] {
+    /// Returns the ends in an agent's prompts, ascending, and whether an entry is written there.
+    pub(super) fn ends(&self, number: usize) -> &[(u64, bool)] {
         &self.ends[number]
     }
 
@@ -65,37 +66,30 @@ fn groups(agents: &[(usize, &Agent)]) -> Vec<u32> {
     groups
 }
 
-/// Returns the reads of an agent that end where its conversation begins, with their frequency.
+/// Returns the reads of an agent that end within its first prompt, where no entry of the
+/// conversation can be, with their frequency.
 fn observed(agent: &Agent) -> BTreeMap<u64, u32> {
     let mut seen = BTreeMap::new();
     let Some(first) = agent.requests.first() else { return seen };
-    let cached = |prompt: u64, uncached: u64| prompt - uncached;
-    let limit = cached(first.usage.prompt().get(), first.usage.uncached.get());
-    let mut before: Option<(u64, &str)> = None;
+    let limit = first.usage.prompt().get() - first.usage.uncached.get();
     for request in &agent.requests {
         let read = request.usage.cache_read.get();
-        let is_start = before.is_none() && agent.continues.is_none();
-        let is_rebuilt = request.expected == Expected::Compaction;
-        // Twice: a single partial read may as well end at an entry of the conversation.
-        let is_partial = before.is_some_and(|(cached, model)| {
-            model == &*request.model && read.saturating_mul(2) < cached
-        });
-        let tells = is_start || is_rebuilt || is_partial;
-        if tells && read >= HEAD_TOKENS_MIN && read < limit {
-            *seen.entry(read).or_default() += 1 + u32::from(is_start || is_rebuilt);
+        if (HEAD_TOKENS_MIN..limit).contains(&read) {
+            *seen.entry(read).or_default() += 1;
         }
-        let prompt = request.usage.prompt().get();
-        before = Some((cached(prompt, request.usage.uncached.get()), &request.model));
     }
     seen
 }
 
-fn most_frequent(seen: &BTreeMap<u64, u32>) -> Vec<u64> {
-    let mut ends: Vec<(u32, u64)> =
-        seen.iter().filter(|(_, count)| **count > 1).map(|(end, count)| (*count, *end)).collect();
+/// Returns the most frequent ends, ascending, and of each whether an entry is written there: at the
+/// most frequent of all.
+fn most_frequent(seen: &BTreeMap<u64, u32>) -> Vec<(u64, bool)> {
+    let mut ends: Vec<(u32, u64)> = seen.iter().map(|(end, count)| (*count, *end)).collect();
     ends.sort_unstable_by(|a, b| b.cmp(a));
-    ends.truncate(HEADS_MAX);
-    let mut ends: Vec<u64> = ends.into_iter().map(|(_, end)| end).collect();
+    ends.truncate(ENDS_MAX);
+    let ends = ends.into_iter().enumerate();
+    let mut ends: Vec<(u64, bool)> =
+        ends.map(|(rank, (_, end))| (end, rank < MARKED_MAX)).collect();
     ends.sort_unstable();
     ends
 }
@@ -106,7 +100,7 @@ fn of_siblings(
     groups: &[u32],
     own: &[BTreeMap<u64, u32>],
     number: usize,
-) -> Vec<u64> {
+) -> Vec<(u64, bool)> {
     let (session, agent) = agents[number];
     let model = |agent: &Agent| agent.requests.first().map(|request| request.model.clone());
     let mut seen: BTreeMap<u64, u32> = BTreeMap::new();

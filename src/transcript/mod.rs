@@ -8,9 +8,11 @@
 //! Lines come in, values go out: files and folders belong to the command line.
 //!
 //! Reading order: [`FileRole`] (what a path says), [`FileReader`] (one file), [`put_together`]
-//! (sessions, each request once), [`bill_sessions`] (what they cost).
+//! (sessions, each request once), [`bill_sessions`] (what they cost), [`replay_sessions`] (what
+//! they would have cost).
 
 mod account;
+mod agreement;
 mod chain;
 mod compaction;
 mod file;
@@ -19,16 +21,26 @@ mod layout;
 mod lenient;
 mod outputs;
 mod pending;
+mod play;
+mod policy;
 mod rates;
 mod record;
+mod recorded;
+mod replay;
 mod request;
 mod session;
+mod walk;
 
 pub use account::{AgentBill, BillOptions, Miss, SessionBill, SessionsBill, Unseen, bill_sessions};
+pub use agreement::{Agreement, ClockFit, Difference};
 pub use compaction::CompactionEstimate;
 pub use file::{BrokenLine, FileReader};
 pub use layout::FileRole;
 pub use outputs::UnknownOutput;
+pub use policy::{ReplayLaunch, ReplayPolicy};
 pub use rates::Unpriced;
+pub use replay::{
+    PolicyResult, Replay, ReplayOptions, SessionReplay, TtlQuestion, replay_sessions,
+};
 pub use request::{ChildLink, CompactionMark, Request, Trigger};
 pub use session::{Agent, Origin, Session, put_together};

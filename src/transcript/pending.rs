@@ -17,34 +17,26 @@ pub(super) struct Pending {
     pub(super) trigger: Option<Trigger>,
     pub(super) expected: Expected,
     pub(super) blocks: u32,
-    in_run: Option<BlockRun>,
+    has_calls: bool,
+    has_results: bool,
     pub(super) prompt_bytes: u64,
 }
 
-/// A run of blocks that counts as one position.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum BlockRun {
-    Calls,
-    Results,
-}
-
 impl Pending {
-    /// Counts the blocks of a message.
+    /// Counts the blocks of a message. Calls and results of one response stand in turns in a
+    /// transcript and in two runs in the prompt, each of which counts once.
     pub(super) fn append(&mut self, content: &Content<'_>) {
         if content.blocks.is_empty() && content.bytes > 0 {
             self.blocks += 1;
-            self.in_run = None;
         }
         for block in &content.blocks {
             let run = match block.kind.as_str() {
-                Some("tool_use") => Some(BlockRun::Calls),
-                Some("tool_result") => Some(BlockRun::Results),
+                Some("tool_use") => Some(&mut self.has_calls),
+                Some("tool_result") => Some(&mut self.has_results),
                 _ => None,
             };
-            if run.is_none() || run != self.in_run {
-                self.blocks += 1;
-            }
-            self.in_run = run;
+            let is_counted = run.is_some_and(|run| std::mem::replace(run, true));
+            self.blocks += u32::from(!is_counted);
         }
     }
 

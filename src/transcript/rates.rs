@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use crate::pricing::{Category, ModelRates, PriceBook, RateOptions};
+use crate::pricing::{Category, ModelRates, PriceBook, PriceError, RateOptions, Usage};
 use crate::transcript::Request;
-use crate::units::{Date, Money, Tokens};
+use crate::units::{Date, Money, SimTime, Tokens};
 
 /// Requests of a model that could not be priced.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl Unpriced {
 
 /// Model, modifiers, day, and which categories are used.
 type Key = (String, [bool; 3], Date, [bool; 5]);
-type Found = Result<Rc<ModelRates>, Rc<str>>;
+pub(super) type Found = Result<Rc<ModelRates>, Rc<str>>;
 
 /// Rates that have been looked up.
 #[derive(Debug)]
@@ -62,37 +62,47 @@ pub(super) struct Rates<'a> {
 }
 
 impl<'a> Rates<'a> {
-    pub(super) fn of(book: &'a PriceBook) -> Rates<'a> {
+    pub(super) fn new(book: &'a PriceBook) -> Rates<'a> {
         Rates { book, known: BTreeMap::new(), last: None }
     }
 
     /// Returns the rates of a request, or why it has none.
     pub(super) fn of_request(&mut self, request: &Request) -> Found {
-        let used = Category::ALL.map(|category| !request.usage.tokens(category).is_zero());
-        let flags = flags(request.options);
-        let day = Date::of(request.start);
-        if let Some(((model, of, on, with), found)) = &self.last
-            && **model == *request.model
+        self.of(&request.model, request.options, request.start, &request.usage)
+    }
+
+    /// Returns the rates of a model on the day of an instant; only what is used needs a price.
+    pub(super) fn of(
+        &mut self,
+        model: &str,
+        options: RateOptions,
+        at: SimTime,
+        usage: &Usage,
+    ) -> Found {
+        let used = Category::ALL.map(|category| !usage.tokens(category).is_zero());
+        let (flags, day) = (flags(options), Date::of(at));
+        if let Some(((known, of, on, with), found)) = &self.last
+            && known == model
             && (*of, *on, *with) == (flags, day, used)
         {
             return found.clone();
         }
-        let key = (request.model.to_string(), flags, day, used);
+        let key = (model.to_owned(), flags, day, used);
         let found = match self.known.get(&key) {
             Some(found) => found.clone(),
-            None => self.find(request, day, used),
+            None => self.find(model, options, day, used),
         };
         self.known.insert(key.clone(), found.clone());
         self.last = Some((key, found.clone()));
         found
     }
 
-    fn find(&self, request: &Request, day: Date, used: [bool; 5]) -> Found {
+    fn find(&self, model: &str, options: RateOptions, day: Date, used: [bool; 5]) -> Found {
         let used = Category::ALL.into_iter().zip(used).filter(|(_, is_used)| *is_used);
         let used: Vec<Category> = used.map(|(category, _)| category).collect();
-        let rates = |name: &str| self.book.rates_for(name, day, request.options, &used);
-        let found = match rates(&request.model) {
-            Err(crate::pricing::PriceError::UnknownModel { .. }) => rates(stem(&request.model)),
+        let rates = |name: &str| self.book.rates_for(name, day, options, &used);
+        let found = match rates(model) {
+            Err(PriceError::UnknownModel { .. }) => rates(stem(model)),
             found => found,
         };
         found.map(Rc::new).map_err(|error| short(&error.to_string()).into())

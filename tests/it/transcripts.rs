@@ -391,3 +391,197 @@ fn causes_follow_from_pauses_models_and_compactions() {
         assert_eq!(found["misses"], is_miss, "{cause}");
     }
 }
+
+/// Costs of the policies of a replay by their names.
+fn costs(replay: &Value) -> std::collections::BTreeMap<String, f64> {
+    let policies = replay["policies"].as_array().expect("a list").iter();
+    policies
+        .map(|policy| {
+            (policy["name"].as_str().expect("a name").to_owned(), number(&policy["cost_usd"]))
+        })
+        .collect()
+}
+
+/// Under the recorded policy nothing changes; what is predicted from sizes and times alone is what
+/// the client's own runs did.
+#[test]
+fn recorded_runs_replay_as_they_were() {
+    let replay = json(&["replay", RECORDED]);
+    let bill = json(&["bill", RECORDED]);
+    assert_eq!(
+        (&replay["same_tokens"], &replay["requests"]),
+        (&Value::from(309), &Value::from(309))
+    );
+    assert_same_cost(costs(&replay)["as recorded"], number(&bill["cost_usd"]), "as recorded");
+    assert_same_cost(
+        costs(&replay)["no cache"],
+        number(&bill["bounds"]["no_cache_usd"]),
+        "no cache",
+    );
+    let agreement = &replay["agreement"]["all"];
+    assert_eq!(agreement["same_verdict"], agreement["requests"]);
+}
+
+/// One-hour entries cost (w1h - w5m) W - (w1h - read) S more than five-minute ones: 0.75 W - 1.9 S
+/// in units of the base price where a read costs a tenth of it (peers section 6, case 6).
+fn assert_ttl_identity(replay: &Value) -> usize {
+    let mut checked = 0;
+    for session in replay["sessions"].as_array().expect("a list") {
+        let ttl = &session["ttl"];
+        let difference = number(&ttl["cost_1h_usd"]) - number(&ttl["cost_5m_usd"]);
+        let formula = number(&ttl["premium_usd"]) - number(&ttl["relief_usd"]);
+        assert_same_cost(difference, formula, &session["session"].to_string());
+        checked += usize::from(number(&ttl["written_tokens"]) > 0.0);
+    }
+    checked
+}
+
+#[test]
+fn lifetimes_cost_what_writes_and_reads_say() {
+    assert_eq!(assert_ttl_identity(&json(&["replay", RECORDED])), 26);
+    let Some(folder) = public_sessions() else {
+        println!("lifetimes_cost_what_writes_and_reads_say ran on recorded sessions only");
+        return;
+    };
+    let replay = json(&["replay", folder.to_str().expect("a UTF-8 path")]);
+    assert_eq!(assert_ttl_identity(&replay), 18);
+    // Every model of these sessions reads at a tenth of its base price.
+    let share = number(&replay["ttl"]["main"]["break_even_share"]);
+    assert!((share - 0.75 / 1.9).abs() < 1e-9, "{share}");
+}
+
+#[test]
+fn public_sessions_hit_and_miss_as_predicted() {
+    let Some(folder) = public_sessions() else {
+        println!("public_sessions_hit_and_miss_as_predicted did not run: no public sessions");
+        return;
+    };
+    let path = folder.to_str().expect("a UTF-8 path");
+    let replay = json(&["replay", path]);
+    let main = &replay["agreement"]["main"];
+    assert!(number(&main["share"]) >= 0.95, "{main}");
+    let classified: f64 =
+        main["differences"].as_object().expect("an object").values().map(number).sum();
+    let wrong = number(&main["requests"]) - number(&main["same_verdict"]);
+    assert_same_cost(classified, wrong, "every difference has a class");
+    assert_eq!(replay["same_tokens"], replay["requests"]);
+    let bill = json(&["bill", path]);
+    assert_same_cost(costs(&replay)["as recorded"], number(&bill["cost_usd"]), "as recorded");
+}
+
+/// A session of two requests with ten minutes between them: 50,000 tokens are written, and written
+/// again after the pause, since they have expired.
+fn paused_session() -> String {
+    let prompt = |minute: u32| {
+        format!(
+            "{{\"type\":\"user\",\"timestamp\":\"2026-11-01T00:{minute:02}:00.000Z\",\
+             \"message\":{{\"content\":\"go on\"}}}}\n"
+        )
+    };
+    let usage = |written: u32| {
+        format!(
+            "\"cache_creation_input_tokens\":{written},\"cache_read_input_tokens\":0,\
+             \"output_tokens\":20"
+        )
+    };
+    [prompt(0), answer("a", 5, &usage(50_000)), prompt(10), answer("b", 605, &usage(51_000))]
+        .concat()
+}
+
+/// Expected costs per million tokens of claude-opus-5: input 5, write 6.25 or 10, read 0.5, output
+/// 25; each request has 10 tokens of input and 20 of output besides.
+#[test]
+fn policies_change_what_a_pause_costs() {
+    let folder = transcripts(&[("p/s.jsonl", &paused_session())]);
+    let path = folder.path().to_str().expect("a UTF-8 path");
+    let plain = 2.0 * (10.0 * 5.0 + 20.0 * 25.0);
+    let replay = |set: &str| costs(&json(&["replay", path, "--set", set]));
+    let found = replay("cache.ttl.main=1h");
+    let cases = [
+        ("as recorded", plain + 101_000.0 * 6.25),
+        ("5m for all", plain + 101_000.0 * 6.25),
+        // 990 tokens are new, and 10 of the 51,000 were the uncached tail before.
+        ("cache.ttl.main=1h", plain + 51_000.0 * 10.0 + 50_000.0 * 0.5),
+        ("1h for main", plain + 51_000.0 * 10.0 + 50_000.0 * 0.5),
+        ("1h for subagents", plain + 101_000.0 * 6.25),
+        ("no cache", plain + 101_000.0 * 5.0),
+    ];
+    for (name, cost) in cases {
+        assert_same_cost(found[name], cost / 1e6, name);
+    }
+    // Keep-alives at 4 and 8 minutes read 50,000 tokens each; the entry lives to be read at 10.
+    let cost = plain + 51_000.0 * 6.25 + 3.0 * 50_000.0 * 0.5;
+    assert_same_cost(
+        replay("cache.keep_alive=4m")["cache.keep_alive=4m"],
+        cost / 1e6,
+        "keep-alive",
+    );
+    // Opus 4.8 has the same prices, Sonnet 5 costs 2, 2.5 and 10.
+    let cost = 2.0 * (10.0 * 2.0 + 20.0 * 10.0) + 101_000.0 * 2.5;
+    let set = "session.model=claude-sonnet-5";
+    assert_same_cost(replay(set)[set], cost / 1e6, "another model");
+    expect(1, &["replay", path, "--set", "task.iterations=3"]);
+    expect(1, &["replay", path, "--set", "session.model=no-such-model"]);
+}
+
+/// A conversation of 10,000, 50,000 and, after ten minutes, 51,000 tokens, compacted at 51,000. The
+/// summary request sends 50,010 tokens of history, of which nothing lives and 50,000 are marked,
+/// and 1,626 of instruction; the first prompt stays, with 4,000 of summary and the 990 that are new
+/// and marked.
+#[test]
+fn an_earlier_compaction_sends_a_summary_request_and_shorter_prompts() {
+    let usage = |written: u32, read: u32| {
+        format!(
+            "\"cache_creation_input_tokens\":{written},\"cache_read_input_tokens\":{read},\
+             \"output_tokens\":20"
+        )
+    };
+    let (a, b) = (answer("a", 5, &usage(10_000, 0)), answer("b", 65, &usage(40_000, 10_000)));
+    let text = [a, b, answer("c", 605, &usage(51_000, 0))].concat();
+    let folder = transcripts(&[("p/s.jsonl", &text)]);
+    let path = folder.path().to_str().expect("a UTF-8 path");
+    let set = "compaction.trigger=51k";
+    let replay = json(&["replay", path, "--set", set]);
+    let cost = 3.0 * (10.0 * 5.0 + 20.0 * 25.0)
+        + (50_000.0 * 6.25 + 10_000.0 * 0.5)
+        + (50_000.0 * 6.25 + 1_636.0 * 5.0 + 4_000.0 * 25.0)
+        + 14_990.0 * 6.25;
+    assert_same_cost(costs(&replay)[set], cost / 1e6, "compacted");
+    assert_eq!(replay["policies"][6]["compactions"], 1);
+    let untouched = costs(&json(&["replay", path, "--set", "compaction.trigger=60k"]));
+    assert_same_cost(untouched["compaction.trigger=60k"], untouched["as recorded"], "not reached");
+}
+
+/// Three siblings launched at once write their whole prompts, 12,000 tokens; a fourth, later, reads
+/// the 10,000 that they share.
+#[test]
+fn siblings_that_wait_for_the_first_read_what_it_wrote() {
+    let child = |agent: &str, second: u32, written: u32, read: u32| {
+        let usage = format!(
+            "\"cache_creation_input_tokens\":{written},\"cache_read_input_tokens\":{read},\
+             \"output_tokens\":20"
+        );
+        let prompt = format!(
+            "{{\"type\":\"user\",\"timestamp\":\"2026-11-01T00:00:{:02}.000Z\",\
+             \"message\":{{\"content\":\"do it\"}}}}\n",
+            second - 5
+        );
+        (format!("p/s/subagents/agent-{agent}.jsonl"), prompt + &answer(agent, second, &usage))
+    };
+    let children = [
+        child("a", 10, 12_000, 0),
+        child("b", 10, 12_000, 0),
+        child("c", 10, 12_000, 0),
+        child("d", 40, 2_000, 10_000),
+    ];
+    let main = answer("m", 1, WRITTEN);
+    let mut files: Vec<(&str, &str)> = vec![("p/s.jsonl", &main)];
+    files.extend(children.iter().map(|(name, text)| (name.as_str(), text.as_str())));
+    let folder = transcripts(&files);
+    let path = folder.path().to_str().expect("a UTF-8 path");
+    let found = costs(&json(&["replay", path, "--set", "fanout.launch={ hold_first = \"8s\" }"]));
+    let saved = found["as recorded"] - found["fanout.launch={ hold_first = \"8s\" }"];
+    // Two siblings read 10,000 tokens at 0.5 instead of writing them at 6.25.
+    assert_same_cost(saved, 2.0 * 10_000.0 * 5.75 / 1e6, "held siblings");
+    expect(1, &["replay", path, "--set", "fanout.launch={ prewarm = \"system\" }"]);
+}
