@@ -503,6 +503,8 @@ pub(super) enum PricesCommand {
         #[command(flatten)]
         table: TableOptions,
     },
+    /// Make a price book of LiteLLM's public map, model_prices_and_context_window.json
+    Import(super::prices_import::ImportOptions),
 }
 
 /// Options of `profiles`.
@@ -565,6 +567,17 @@ pub(super) struct InitOptions {
     /// A figure file of this kind instead of a scenario
     #[arg(long, value_enum, value_name = "KIND")]
     pub(super) figure: Option<FigureKind>,
+    /// A scenario that goes on from where a real session stands: a Claude Code transcript
+    #[arg(long, value_name = "SESSION.jsonl", conflicts_with = "figure")]
+    pub(super) from: Option<PathBuf>,
+    /// As the session stood then: 2026-11-30T20:57:48Z [default: now]
+    #[arg(
+        long,
+        value_name = "INSTANT",
+        requires = "from",
+        value_parser = forkcast::units::parse_instant
+    )]
+    pub(super) at: Option<forkcast::units::SimTime>,
     /// Write to stdout instead
     #[arg(long)]
     pub(super) stdout: bool,

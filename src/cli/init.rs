@@ -4,15 +4,20 @@ use std::path::PathBuf;
 
 use super::args::{FigureKind, InitOptions};
 use super::failure::Failure;
-use super::{files, terminal};
+use super::{files, init_session, terminal};
 
-const STARTER: &str = include_str!("starter.toml");
+const STARTER: &str = concat!(include_str!("starter.toml"), include_str!("starters/work.toml"));
 
 /// Writes the starter, but never over a file that is there.
 pub(super) fn run(options: &InitOptions) -> Result<(), Failure> {
-    let (starter, name, command) = match options.figure {
-        None => (STARTER, "scenario.toml", "compare"),
-        Some(kind) => (figure(kind), "figure.toml", "plot"),
+    let standing;
+    let (starter, name, command) = match (options.figure, &options.from) {
+        (Some(kind), _) => (figure(kind), "figure.toml", "plot"),
+        (None, None) => (STARTER, "scenario.toml", "compare"),
+        (None, Some(session)) => {
+            standing = init_session::scenario(session, options.at)?;
+            (standing.as_str(), "scenario.toml", "compare")
+        }
     };
     if options.stdout {
         return files::write_out(None, starter);

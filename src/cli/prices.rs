@@ -9,12 +9,13 @@ use forkcast::scenario::{PRICE_BOOKS, load_book};
 use super::args::{PricesCommand, TableOptions};
 use super::failure::Failure;
 use super::layout::lay_out;
-use super::{files, terminal};
+use super::{files, prices_import, terminal};
 
 /// Runs one of the price commands.
 pub(super) fn run(command: &PricesCommand) -> Result<(), Failure> {
     let text = match command {
         PricesCommand::List => list()?,
+        PricesCommand::Import(options) => return prices_import::run(options),
         PricesCommand::Show { book, model: None, table } => show(&open(book)?, table),
         PricesCommand::Show { book, model: Some(model), table } => {
             show_model(&open(book)?, model, table)?

@@ -29,6 +29,7 @@ mod recorded;
 mod replay;
 mod request;
 mod session;
+mod standing;
 mod walk;
 
 pub use account::{AgentBill, BillOptions, Miss, SessionBill, SessionsBill, Unseen, bill_sessions};
@@ -44,3 +45,4 @@ pub use replay::{
 };
 pub use request::{ChildLink, CompactionMark, Request, Trigger};
 pub use session::{Agent, Origin, Session, put_together};
+pub use standing::Standing;

@@ -10,6 +10,7 @@ mod decisions;
 mod engine;
 mod event_log;
 mod explain;
+mod import;
 mod loading;
 mod nested;
 mod oracles;
